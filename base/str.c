@@ -1,0 +1,163 @@
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * Length of the printable UTF-8 character at `s` (at most `left` bytes), 0 when there is none:
+ * control characters, the backslash, overlong forms, surrogates, C1 controls, broken sequences.
+ */
+static size_t printable(const unsigned char *s, size_t left)
+{
+    static const struct lead {
+        unsigned char from, to, len, second_min, second_max;
+    } leads[] = {
+        {0xc2, 0xc2, 2, 0xa0, 0xbf}, {0xc3, 0xdf, 2, 0x80, 0xbf}, {0xe0, 0xe0, 3, 0xa0, 0xbf},
+        {0xe1, 0xec, 3, 0x80, 0xbf}, {0xed, 0xed, 3, 0x80, 0x9f}, {0xee, 0xef, 3, 0x80, 0xbf},
+        {0xf0, 0xf0, 4, 0x90, 0xbf}, {0xf1, 0xf3, 4, 0x80, 0xbf}, {0xf4, 0xf4, 4, 0x80, 0x8f},
+    };
+    const struct lead *lead;
+
+    if (*s >= 0x20 && *s < 0x7f)
+        return *s != '\\';
+    for_each (lead, leads) {
+        if (*s < lead->from || *s > lead->to)
+            continue;
+        if (left < lead->len || s[1] < lead->second_min || s[1] > lead->second_max)
+            return 0;
+        for (size_t i = 2; i < lead->len; i++)
+            if ((s[i] & 0xc0) != 0x80)
+                return 0;
+        return lead->len;
+    }
+    return 0;
+}
+
+const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
+{
+    static const char hex[] = "0123456789abcdef";
+    const unsigned char *s = (const unsigned char *)bytes;
+    size_t extra = 0;
+    char *out, *to;
+
+    for (size_t i = 0, n; i < len; i += n ? n : 1) {
+        n = printable(s + i, len - i);
+        extra += n ? 0 : 3;
+    }
+    if (extra == 0 && bytes[len] == '\0')
+        return bytes;
+    to = out = arena_alloc(arena, len + extra + 1);
+    for (size_t i = 0; i < len;) {
+        const size_t n = printable(s + i, len - i);
+
+        if (n == 0) {
+            *to++ = '\\';
+            *to++ = 'x';
+            *to++ = hex[s[i] >> 4];
+            *to++ = hex[s[i] & 15];
+            i++;
+        } else {
+            memcpy(to, s + i, n);
+            to += n;
+            i += n;
+        }
+    }
+    return out;
+}
+
+const char *str_escape(struct arena *arena, const char *text)
+{
+    return str_escape_n(arena, text, strlen(text));
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+char *str_unescape(struct arena *arena, const char *text)
+{
+    char *out = arena_strdup(arena, text), *to = out;
+
+    while (*text) {
+        if (text[0] == '\\' && text[1] == 'x' && hex_value(text[2]) >= 0 &&
+            hex_value(text[3]) >= 0) {
+            *to++ = (char)(hex_value(text[2]) * 16 + hex_value(text[3]));
+            text += 4;
+        } else {
+            *to++ = *text++;
+        }
+    }
+    *to = '\0';
+    return out;
+}
+
+char *str_join(struct arena *arena, const char *dir, const char *name)
+{
+    const size_t len = strlen(dir);
+
+    if (*name == '/' || len == 0)
+        return arena_strdup(arena, name);
+    return arena_printf(arena, "%s%s%s", dir, dir[len - 1] == '/' ? "" : "/", name);
+}
+
+bool str_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *text, const char *suffix)
+{
+    const size_t len = strlen(text), tail = strlen(suffix);
+
+    return len >= tail && strcmp(text + len - tail, suffix) == 0;
+}
+
+bool str_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+const char *str_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+void str_add_n(struct str *str, const char *bytes, size_t len)
+{
+    if (!str->text || str->size - str->len <= len) {
+        char *larger;
+
+        str->size = (str->size ? str->size * 2 : 128) + len;
+        larger = arena_alloc(str->arena, str->size);
+        if (str->text)
+            memcpy(larger, str->text, str->len);
+        str->text = larger;
+    }
+    if (len)
+        memcpy(str->text + str->len, bytes, len);
+    str->len += len;
+    str->text[str->len] = '\0';
+}
+
+void str_add(struct str *str, const char *text)
+{
+    str_add_n(str, text, strlen(text));
+}
+
+void str_printf(struct str *str, const char *fmt, ...)
+{
+    va_list ap;
+    char *text;
+
+    va_start(ap, fmt);
+    text = arena_vprintf(str->arena, fmt, ap);
+    va_end(ap);
+    str_add(str, text);
+}

@@ -1,0 +1,40 @@
+/*
+ * Strings: joining paths, and the one way bytes become printable.
+ *
+ * Store names, sonames and run paths are bytes, not text. Wherever they are shown (terminal, JSON,
+ * SQL views) a byte that is not part of printable UTF-8, and the backslash itself, is written
+ * `\xNN`; str_unescape() reads that form back.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+/* `text` with everything unprintable written as `\xNN`; the input itself when it needs nothing. */
+const char *str_escape(struct arena *arena, const char *text);
+const char *str_escape_n(struct arena *arena, const char *bytes, size_t len);
+
+/* The bytes that str_escape() was given. Anything that is not `\xNN` stays as it is. */
+char *str_unescape(struct arena *arena, const char *text);
+
+/* "dir/name" with exactly one slash between; `name` alone when it is absolute or dir is "". */
+char *str_join(struct arena *arena, const char *dir, const char *name);
+
+bool str_starts(const char *text, const char *prefix);
+bool str_ends(const char *text, const char *suffix);
+
+/* True when both are NULL or both are equal strings. */
+bool str_same(const char *a, const char *b);
+
+/* What follows the last slash; the whole text when there is none. Points into `path`. */
+const char *str_base(const char *path);
+
+/* A string that grows. `text` is always ended and never NULL after the first append. */
+struct str {
+    struct arena *arena;
+    char *text;
+    size_t len, size;
+};
+
+void str_add(struct str *str, const char *text);
+void str_add_n(struct str *str, const char *bytes, size_t len);
+void str_printf(struct str *str, const char *fmt, ...) PRINTF(2, 3);

@@ -1,0 +1,21 @@
+/*
+ * Commands: one const row each, one file each (cli/cmd_NAME.c). main.c only lists them.
+ */
+#pragma once
+
+#include "base/base.h"
+
+/* Exit codes, the same for every command (docs/stormlint.1). */
+enum exit_code {
+    EXIT_FINE = 0,
+    EXIT_FINDINGS = 1,   /* findings or differences */
+    EXIT_USAGE = 2,      /* the command line is wrong */
+    EXIT_INCOMPLETE = 3, /* some input could not be read */
+    EXIT_FAILED = 4,     /* the work itself failed */
+};
+
+struct command {
+    const char *name;
+    const char *summary;               /* one line, for `stormlint help` */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
+};

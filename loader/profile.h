@@ -1,0 +1,47 @@
+/*
+ * Profiles: what the loader file itself decides (docs/loader.md, sections 1 and 11).
+ *
+ * Made from the facts of the PT_INTERP file, never from the program. A loader whose kind or
+ * version cannot be told gets an assumed profile, and `assumed` says so in one sentence that every
+ * output shows.
+ */
+#pragma once
+
+#include "loader/cpu.h"
+#include "scanner/object.h"
+
+/* Readers of the resolution note: none, the first patch, the careful second (section 17). */
+enum note_reader { READER_NONE, READER_A, READER_B };
+
+struct profile {
+    enum libc libc;
+    int version;         /* glibc: minor number (2.36 -> 36); musl: 1.2.5 -> 10205 */
+    const char *text;    /* "glibc 2.36 (Debian)" */
+    const char *interp;  /* as the program names it */
+    const char *soname;  /* the loader's own DT_SONAME; NULL: none */
+    const char *assumed; /* NULL, or what was assumed because it could not be told */
+    uint8_t class, data; /* what the loader accepts */
+    uint16_t machine;
+    bool debian; /* e_machine quirk of section 9 */
+    enum note_reader reader;
+    const char **system_dirs; /* each ends in '/' */
+    size_t n_system_dirs;
+    const char *cache, *preload; /* NULL: compiled out */
+    const char *lib;             /* $LIB */
+    const char *platform;        /* $PLATFORM; NULL: none, the token's component is dropped */
+    uint32_t cache_flags;        /* what a cache entry's flags must be */
+    uint64_t cache_hwcaps;       /* bits of plain cache entries this CPU satisfies (V < 2.40) */
+
+    /* hwcaps sub-directories in search order, each ending in '/', the last one "" */
+    const char **caps;
+    size_t n_caps;
+    size_t n_levels; /* how many of them are glibc-hwcaps levels */
+};
+
+/*
+ * The profile of loader `object`, named `interp` by the program, on `cpu`. `interp_path` is the
+ * file's real path (store paths tell a version when the file does not). Everything is allocated in
+ * `arena` or borrowed from `object`.
+ */
+void profile_make(struct arena *arena, const struct object *object, const char *interp,
+                  const char *interp_path, const struct cpu *cpu, struct profile *ret_profile);

@@ -1,0 +1,50 @@
+/*
+ * stormlint: what the dynamic loader tries in vain, and what to do about it.
+ *
+ * Reading order:
+ *	base/     errors, arena, strings, JSON, SQLite door
+ *	scanner/  what is: ELF facts, store walk, the index
+ *	loader/   what the loader would do: a pure function over a world
+ *	planner/  what to do: strategies propose edits, the simulator disposes
+ *	check/    the real loader under strace, compared call for call
+ *	cli/      one file a command; this file only lists them
+ */
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {
+    NULL,
+};
+
+static int print_help(FILE *to)
+{
+    const struct command *const *c;
+
+    fputs("Usage: stormlint COMMAND [ARGS...]\n\nCommands:\n", to);
+    for (c = commands; *c; c++)
+        fprintf(to, "  %-9s %s\n", (*c)->name, (*c)->summary);
+    fputs("\n'stormlint COMMAND --help' tells what a command can do.\n", to);
+    return to == stdout ? EXIT_FINE : EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *const *c;
+    const char *name = argc > 1 ? argv[1] : NULL;
+
+    if (!name)
+        return print_help(stderr);
+    if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+        return print_help(stdout);
+    if (!strcmp(name, "--version")) {
+        puts("stormlint " VERSION);
+        return EXIT_FINE;
+    }
+    for (c = commands; *c; c++)
+        if (!strcmp((*c)->name, name))
+            return (*c)->run(argc - 1, argv + 1);
+    fprintf(stderr, "stormlint: '%s' is no command; 'stormlint help' lists them\n", name);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,1 @@
+-- stormlint's one schema: a section per layer. Compiled into the program.
