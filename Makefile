@@ -37,10 +37,16 @@ MODE_asan    := -O1 -g3 -fno-omit-frame-pointer -fsanitize=address,undefined -fn
 MODE_tsan    := -O1 -g3 -fsanitize=thread
 MODE_cover   := -O0 -g3 --coverage
 
-CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(PKG_CFLAGS)
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
-LDLIBS   += $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+LDLIBS   += $(PKG_LIBS)
+
+# one short line a step; V=1 shows the commands
+Q      := $(if $(V),,@)
+say     = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 
 ## The architecture: what each folder may include and link, in link order
 
@@ -59,7 +65,8 @@ all: build/stormlint
 build/stormlint: $(O)/stormlint FORCE
 	@cmp -s $< $@ || cp $< $@
 $(O)/stormlint: $(O)/main.o $(call libs,cli)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 define layer
 $(O)/lib$(1).a: $(call objs,$(1))
@@ -71,9 +78,11 @@ $(O)/libbase.a: $(O)/gen/schema.o
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 $(O)/%.o: $(O)/%.c
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
 # schema.sql is the one schema: it is compiled in as a string
 $(O)/gen/schema.c: schema.sql
@@ -87,10 +96,113 @@ $(O)/flags: FORCE
 	@echo '$(subst ','"'"',$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS))' | cmp -s - $@ || \
 	 echo '$(subst ','"'"',$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS))' > $@
 
+## Tests. tests/unit/<layer>_<module>.c links that layer and those below, nothing else;
+## tests/<suite>/run is a suite of its own (see tests/run)
+
+TESTKIT  := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tests/*.c tests/elf/*.c)))
+UNITS    := $(patsubst tests/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*.c)))
+PROGRAMS := $(patsubst tests/loader/%.c,$(O)/tests/%,$(sort $(wildcard tests/loader/*.c)))
+FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+REPLAYS  := $(FUZZERS:%=$(O)/tests/fuzz/%)
+
+$(O)/libtestkit.a: $(TESTKIT)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+.SECONDEXPANSION:
+layer_of = $(firstword $(subst _, ,$(notdir $(1))))
+$(UNITS): $(O)/tests/%: $(O)/tests/%.o $(O)/libtestkit.a $$(call libs,$$(call layer_of,$$*))
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+$(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,loader)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lz -o $@
+$(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(call libs,planner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+test-programs: $(UNITS) $(PROGRAMS) $(REPLAYS)
+
+unit: $(UNITS)
+	@tests/unit/run $(UNITS)
+recorded: $(O)/tests/recorded
+	@$<
+golden: build/stormlint $(O)/tests/mktree
+	@tests/golden/run $(O)
+
+# everything: installs what is missing first, so that make reads its flags anew afterwards
+test: deps
+	+@$(MAKE) --no-print-directory all test-programs
+	+@$(MAKE) --no-print-directory MODE=asan test-programs
+	@MAKE='$(MAKE)' tests/run $(O) build/asan
+
+# random trees under the real loader: make fuzz-loader SEED=1 COUNT=10000 [LOADER=FILE]
+fuzz-loader: $(O)/tests/random
+	@$< $(or $(SEED),1) $(or $(COUNT),1000) $(if $(LOADER),--loader $(LOADER))
+
+# every fuzz target for T seconds; inputs that found something are kept in build/fuzz
+fuzz: $(FUZZERS)
+FUZZ_FLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer,address,undefined
+$(FUZZERS): %: $(O)/gen/schema.c
+	@mkdir -p build/fuzz/$@.new
+	$(call say,CLANG,$@)
+	$(Q)clang $(CPPFLAGS) $(FUZZ_FLAGS) tests/fuzz/$@.c $(wildcard $(patsubst %,%/*.c,$(USES_planner))) $(sort $(wildcard tests/*.c tests/elf/*.c)) $(O)/gen/schema.c $(LDLIBS) -o build/fuzz/$@
+	@build/fuzz/$@ build/fuzz/$@.new $(wildcard tests/fuzz/corpus/$(@:fuzz_%=%)) \
+	  -artifact_prefix=build/fuzz/$@- -max_total_time=$(or $(T),10) -max_len=65536 -print_final_stats=1 2>build/fuzz/$@.log || \
+	  { tail -40 build/fuzz/$@.log; exit 1; }
+	@sed -n 's/^stat::number_of_executed_units: */$@: /p' build/fuzz/$@.log
+
+# deliberate faults in the loader's rules: is each one noticed?
+mutate:
+	@tests/mutate
+
+## Style and architecture
+
+SRC := $(sort $(wildcard main.c $(LAYERS:%=%/*.c) tests/*.c tests/*/*.c))
+HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) tests/*.h tests/*/*.h))
+SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
+
+lint:
+	clang-format --dry-run -Werror $(SRC) $(HDR)
+	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+	  --inline-suppr --suppress=missingIncludeSystem -I. -D_GNU_SOURCE $(SRC)
+	shellcheck $(SCRIPTS)
+	codespell --ignore-words=tests/codespell-words $(shell git ls-files | grep -v '\.gz$$')
+tidy:
+	clang-tidy --quiet $(filter-out tests/%,$(SRC)) -- $(CPPFLAGS) -std=gnu17
+fmt:
+	clang-format -i $(SRC) $(HDR)
+
+# no layer includes one that is not in its list; each library has one door
+layers: $(LAYERS:%=layer-%)
+	@! grep -Hn 'include "tests/' main.c $(LAYERS:%=%/*.[ch]) 2>/dev/null || { echo "only tests know tests/"; exit 1; }
+	@! grep -ln '<sqlite3\.h>' $(SRC) $(HDR) | grep -vx 'base/db\.c'
+	@! grep -ln '<g\?elf\.h>\|<libelf\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | \
+	  xargs -r grep -ln '<gelf\.h>\|<libelf\.h>' | grep -vx 'scanner/elf_read\.c'
+	@! grep -ln '<jansson\.h>' $(SRC) $(HDR) | grep -vx 'base/json\.h'
+layer-%:
+	@for other in $(filter-out $(USES_$*),$(LAYERS)); do \
+	  ! grep -Hn "#include \"$$other/" $(wildcard $*/*.[ch]) /dev/null || \
+	  { echo "$* must not know $$other"; exit 1; }; done
+
+## Installing
+
+PREFIX ?= /usr/local
+install: all
+	install -D -m 755 build/stormlint $(DESTDIR)$(PREFIX)/bin/stormlint
+	$(if $(wildcard docs/stormlint.1),install -D -m 644 docs/stormlint.1 $(DESTDIR)$(PREFIX)/share/man/man1/stormlint.1)
+	$(if $(wildcard tools/completion.bash),install -D -m 644 tools/completion.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stormlint)
+deps:
+	@tools/deps
+bench: all
+	@bench/run
+
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all help clean FORCE
+.PHONY: all help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+        lint tidy fmt layers install deps bench $(FUZZERS)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
