@@ -1,0 +1,19 @@
+/*
+ * Loaders by name: what a recorded case's `loader` says about strings in the loader's file
+ * (docs/loader.md, section 1).
+ *
+ *	glibc-2.36-debian	glibc-2.42-nix	glibc-2.42-ldcache-nix	glibc-2.41-fakeintel-debian
+ *	musl-1.2.5	musl-1.2.5-nix
+ */
+#pragma once
+
+#include "scanner/object.h"
+
+struct arena;
+
+/*
+ * What the scanner would find in the file of loader `name`, installed as `interp`. `ret_intel`: an
+ * AMD processor is taken for Intel's by this one.
+ */
+MUST_CHECK int ldso_by_name(struct arena *arena, const char *name, const char *interp,
+                            struct ldso *ret_ldso, bool *ret_intel, struct err *err);

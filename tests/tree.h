@@ -1,0 +1,65 @@
+/*
+ * Trees: small file systems as data, for tests.
+ *
+ * A tree comes from a recorded case (JSON, see tests/loader/README), from a text file
+ * (tests/mktree.c) or from the generator of random ones, and can become a world for the loader
+ * model, real files below some directory, or JSON again. What a tree does not list does not exist.
+ *
+ * Everything lives in the tree's arena. Parents of an entry are added as needed (mode 755).
+ */
+#pragma once
+
+#include "base/json.h"
+#include "loader/world.h"
+#include "tests/elf/elf_writer.h"
+
+enum entry_kind { ENTRY_DIR, ENTRY_FILE, ENTRY_LINK, ENTRY_HARD_LINK };
+
+struct entry {
+    enum entry_kind kind;
+    const char *path;   /* absolute */
+    const char *target; /* of links: text; of hard links: an earlier entry's path */
+    uint32_t mode;      /* permissions and set-id bits; 0: 755 */
+    uint32_t uid;       /* owner */
+
+    /* Files: an ELF description, or bytes. */
+    const struct elf_spec *elf;
+    const char *bytes;
+    size_t size;
+    const char *copy_of; /* a file of the machine, copied when the tree is written */
+    bool is_loader;
+};
+
+struct tree {
+    struct arena *arena;
+    struct entry *entry;
+    size_t n_entries;
+};
+
+/* Add an entry; a path that is there already is replaced. Returns it, for more to be set. */
+struct entry *tree_add(struct tree *tree, enum entry_kind kind, const char *path);
+struct entry *tree_add_link(struct tree *tree, const char *path, const char *target);
+struct entry *tree_add_text(struct tree *tree, const char *path, const char *text);
+struct entry *tree_add_elf(struct tree *tree, const char *path, const struct elf_spec *spec);
+
+/* The entry of exactly this path, NULL: none. */
+struct entry *tree_find(const struct tree *tree, const char *path);
+
+/* ---- tests/tree_json.c: the form of the recorded cases */
+
+MUST_CHECK int tree_read_json(struct arena *arena, const json_t *json, struct tree *ret_tree,
+                              struct err *err);
+json_t *tree_json(const struct tree *tree);
+
+/* ---- tests/tree_world.c: for the loader model */
+
+/*
+ * A world of the tree. The loader's file gets `ldso`, which must outlive the world, as the tree.
+ * `uid` looks. /proc is there when the tree has it.
+ */
+struct world *tree_world(const struct tree *tree, const struct ldso *ldso, uint32_t uid);
+
+/* ---- tests/tree_disk.c: for real loaders */
+
+/* Make everything below directory `root`, which must exist and be empty. */
+MUST_CHECK int tree_write(const struct tree *tree, const char *root, struct err *err);
