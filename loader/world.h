@@ -39,6 +39,7 @@ struct node {
     const struct object *object;
 
     uint64_t source; /* the world's own mark, e.g. a row of the index */
+    bool laid_over;  /* made by an overlay: worlds below know nothing of it */
 };
 
 /* Where a path leads. */
@@ -65,8 +66,8 @@ struct world_ops {
     int (*bytes)(struct world *world, const struct node *file, size_t max, struct arena *arena,
                  char **ret_bytes, size_t *ret_len);
     /* Call `each` for every entry name of a directory. -errno on failure. */
-    int (*list)(struct world *world, const struct node *dir,
-                void (*each)(void *data, const char *name), void *data);
+    int (*list)(struct world *world, struct node *dir, void (*each)(void *data, const char *name),
+                void *data);
     void (*close)(struct world *world); /* free `data`; may be NULL */
 };
 
@@ -138,6 +139,6 @@ MUST_CHECK int overlay_link(struct world *overlay, const char *path, const char 
 MUST_CHECK int overlay_file(struct world *overlay, const char *path, const struct object *object,
                             struct err *err);
 MUST_CHECK int overlay_remove(struct world *overlay, const char *path, struct err *err);
-/* Give the file that `path` leads to other facts; its identity stays. */
+/* Give the file that `path` leads to other facts, as a rename over it would: a new identity. */
 MUST_CHECK int overlay_object(struct world *overlay, const char *path, const struct object *object,
                               struct err *err);

@@ -1,0 +1,255 @@
+/*
+ * The insides of the loader model, grouped by the file that defines them. Nobody outside loader/
+ * includes this.
+ *
+ *	memo.c     what does not change between runs: directories, images, expansions
+ *	judge.c    is this file one for this loader?
+ *	run.c      the state of one run and its record
+ *	search.c   where is a name? path lists, the walk, the cache
+ *	ldcache.c  the cache file
+ *	note.c     the resolution note
+ *	glibc.c    one start under glibc: preloads, needed names, dlopens
+ *	musl.c     one start under musl
+ */
+#pragma once
+
+#include "loader/loader.h"
+#include "loader/token.h"
+
+/* ---- memo.c */
+
+/* One directory string of the loader's process-wide table (docs/loader.md, 6). */
+struct dir {
+    const struct name *path; /* ends in '/', or is "" */
+    uint32_t id;             /* dense, for per-run state */
+    bool relative;
+    bool fresh;       /* `at` not yet filled for any cap */
+    struct place *at; /* where path + cap leads, one a cap; walked on first use */
+    uint8_t *walked;  /* one a cap: `at` is known */
+};
+
+struct dirlist {
+    struct dir **dir;
+    size_t n;
+    bool exists; /* there is such a path at all (an empty string is none) */
+    bool token;  /* a known token stood in it: the program's origin was asked for */
+};
+
+/* What the loader makes of an opened file. */
+enum judgement { JUDGED_GOOD, JUDGED_MISS, JUDGED_FATAL };
+
+/* A file as opened by one path: everything derived from the two, remembered. */
+struct image {
+    const struct name *path; /* as opened */
+    struct node *node;
+    const struct object *object; /* NULL: not ELF */
+    enum judgement judgement;
+    const char *why;           /* of a miss or a fatal one */
+    const char *unusable;      /* good header, but cannot be mapped as a library: why (fatal) */
+    const struct name *soname; /* NULL: none */
+    const struct name **need;  /* expanded, one a object->need; NULL: cannot be expanded */
+    const char *origin;
+    struct dirlist rpath, runpath;
+    bool paths_known; /* rpath and runpath are filled */
+};
+
+/* Everything that depends on one loader file: its profile and what was derived under it. */
+struct setup {
+    struct setup *next;
+    const struct name *interp; /* the PT_INTERP string */
+    struct node *node;         /* the loader file; NULL: see problem */
+    const char *problem;
+    struct profile profile;
+    const struct name *self_names[2]; /* interp string, DT_SONAME; NULL where none */
+    struct dir **dir_by_name;         /* by id of the path's name */
+    struct image **image_by_name;
+    uint32_t n_dir_slots, n_image_slots;
+    uint32_t n_dirs;
+    struct dirlist system;
+};
+
+struct loader {
+    struct world *world;
+    const struct cpu *cpu;
+    const char *cwd;
+    struct node *cwd_node; /* NULL: the directory is not there */
+    bool secure;
+    struct arena *arena;
+    struct setup *setups;
+    const struct name *empty; /* "" */
+    struct run *run;          /* per-run state, reused */
+};
+
+/* The setup of an interpreter as a program names it. Never NULL; `problem` tells a useless one. */
+struct setup *setup_get(struct loader *loader, const char *interp);
+
+/* The directory of a composed string; known ones are the same pointer. */
+struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len);
+
+/* Where path + caps[cap] leads (a directory or not). */
+struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir, size_t cap);
+
+/*
+ * Split and expand a path string (docs/loader.md, 6); `separators` is ":" or ":;". `owner_is_main`
+ * matters in secure mode only.
+ */
+struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const char *text,
+                            const char *separators, const struct tokens *tokens,
+                            bool owner_is_main);
+
+/* The image of `node` opened as `path`. */
+struct image *image_get(struct loader *loader, struct setup *setup, const struct name *path,
+                        struct node *node);
+
+/* Fill rpath and runpath. */
+void image_paths(struct loader *loader, struct setup *setup, struct image *image);
+
+/* The directory part of an opened path: what $ORIGIN means for a library. */
+const char *origin_of(struct loader *loader, struct arena *arena, const char *path);
+
+/* A path as the process sees it: relative ones start at its working directory. */
+struct place loader_walk(struct loader *loader, const char *path);
+
+/* ---- judge.c */
+
+/* The header checks of docs/loader.md, section 9, in their order. */
+enum judgement judge_header(const struct profile *profile, const struct node *node,
+                            const struct object *object, const char **ret_why);
+
+/* The checks after the inode comparison. NULL: it can be mapped as a library. */
+const char *judge_library(const struct object *object);
+
+/* ---- run.c: the state of one run and its record */
+
+/* One object in memory. */
+struct lib {
+    struct image *image; /* NULL: the vDSO */
+    struct lib *chain;   /* who loaded it, for the RPATH chain; NULL: nobody */
+    int index;           /* in trace.loaded; -1: not there (yet) */
+    bool is_main, is_self;
+    const struct name **name; /* every name it is known by */
+    size_t n_names;
+};
+
+/* The objects of one namespace in list order. */
+struct space {
+    struct lib **lib;
+    size_t n;
+    bool is_base; /* the program's own: names are found by the fast map */
+};
+
+/* What is known about a directory in this process (docs/loader.md, 8). */
+enum dir_state { DIR_UNKNOWN, DIR_EXISTS, DIR_MISSING };
+
+struct known {
+    uint32_t stamp;
+    struct lib *lib;
+};
+
+/* The cache file in this process. */
+enum cache_state { CACHE_UNASKED, CACHE_ABSENT, CACHE_MAPPED };
+
+struct ldcache;
+
+struct run {
+    struct loader *loader;
+    struct setup *setup;
+    struct world *world;
+    struct intern *names;
+    struct arena *arena;
+    struct trace *trace;
+    const struct start *start;
+    struct storm *storm; /* of the current phase */
+    int phase;
+    int request; /* index, -1: none */
+
+    uint32_t stamp; /* of this run: what is older is void */
+    struct known *known;
+    uint32_t n_known;
+    uint32_t *dir_stamp;
+    uint8_t *dir_state; /* n_caps a directory */
+    uint32_t n_dir_slots;
+    size_t dir_width; /* n_caps of the setup that dir_state was laid out for */
+
+    struct space base;
+    struct lib *main, *self, *vdso;
+    struct dirlist library_path;
+    enum cache_state cache;
+    struct ldcache *cache_data;
+    const char *origin; /* of the program; NULL: not asked, or cannot be told */
+    bool origin_asked;
+    bool inhibit_cache;
+    const char *inhibit_rpath; /* --inhibit-rpath; NULL: none */
+};
+
+/* Record one call; `path` is only looked at when calls are kept. */
+void run_call(struct run *run, struct call call);
+
+/* "a" + "b" + "c", in the run's arena; "" when calls are not kept. */
+const char *run_path(struct run *run, const char *a, const char *b, const char *c);
+
+/* A request begins; what run_call() records until run_answer() belongs to it. */
+void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, const char *name);
+void run_answer(struct run *run, enum request_result result, enum stage stage,
+                const struct lib *answer);
+
+/* How the start ends. The first reason stays. */
+void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...) PRINTF(3, 4);
+void run_assume(struct run *run, const char *fmt, ...) PRINTF(2, 3);
+
+/* An environment variable as the loader sees it: of several the last (first = false). */
+const char *run_env(const struct run *run, const char *name, bool first);
+
+/* Objects and names. */
+struct lib *lib_new(struct run *run, struct space *space, struct image *image, struct lib *chain);
+void lib_name(struct run *run, struct space *space, struct lib *lib, const struct name *name);
+void lib_list(struct run *run, struct lib *lib, const struct lib *by);
+struct lib *lib_known(struct run *run, const struct space *space, const struct name *name);
+struct lib *lib_same_file(const struct space *space, const struct node *node);
+void space_reordered(struct run *run, struct space *space);
+
+/* The state byte of (dir, cap) in this process. Counts a directory's first visit. */
+uint8_t *run_dir_state(struct run *run, const struct dir *dir);
+
+/* ---- search.c */
+
+struct found {
+    struct image *image; /* NULL: nowhere */
+    enum stage stage;
+    const char *fatal; /* NULL, or why what was found ends the request */
+};
+
+enum search_flags {
+    SEARCH_SECURE_PRELOAD = 1 << 0, /* secure mode: only set-uid files, no cache */
+    SEARCH_AUDIT = 1 << 1,          /* the program's RUNPATH too (docs/loader.md, 15) */
+};
+
+/* Find a name without a slash for `asker` (docs/loader.md, 5). */
+struct found search_name(struct run *run, struct lib *asker, const struct name *name,
+                         unsigned flags);
+
+/* Open one path (docs/loader.md, 5: names with a slash; cache and note entries). */
+struct found open_path(struct run *run, const struct name *path, enum stage stage, bool miss_ends);
+
+/* Open the cache (at most once while it is known); with `name`: look it up and open the entry. */
+struct found search_cache(struct run *run, const struct lib *asker, const struct name *name);
+
+/* ---- ldcache.c */
+
+/* Parse a cache file's bytes; NULL: not valid, the loader does without. Borrows `bytes`. */
+struct ldcache *ldcache_parse(struct arena *arena, const struct profile *profile, const char *bytes,
+                              size_t len);
+
+/* The value for a name, or NULL (docs/loader.md, 10). */
+const char *ldcache_find(const struct ldcache *cache, const struct profile *profile,
+                         const char *name);
+
+/* ---- note.c */
+
+/* The path list that the object's resolution note gives for a name; NULL: none, or no note. */
+const char *note_find(const struct object *object, const char *name);
+
+/* ---- glibc.c, musl.c */
+
+void glibc_start(struct run *run);
+void musl_start(struct run *run);

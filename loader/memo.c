@@ -1,0 +1,289 @@
+#include "loader/internal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place loader_walk(struct loader *loader, const char *path)
+{
+    if (*path != '/' && !loader->cwd_node)
+        return (struct place){.error = ENOENT};
+    return world_walk(loader->world, loader->cwd_node, path);
+}
+
+/* An array indexed by name ids that grows with the name table. */
+static void *slots_reach(void *slots, uint32_t *n, uint32_t id)
+{
+    const uint32_t want = id + id / 2 + 256;
+    void **larger;
+
+    if (id < *n)
+        return slots;
+    larger = realloc(slots, want * sizeof(void *));
+    if (!larger)
+        abort();
+    memset(larger + *n, 0, (want - *n) * sizeof(void *));
+    *n = want;
+    return larger;
+}
+
+struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len)
+{
+    const struct name *name = intern_n(loader->world->names, path, len);
+    const size_t n_caps = setup->profile.n_caps;
+    struct dir *dir;
+
+    setup->dir_by_name = slots_reach(setup->dir_by_name, &setup->n_dir_slots, name->id);
+    dir = setup->dir_by_name[name->id];
+    if (dir)
+        return dir;
+    dir = arena_alloc(loader->arena, sizeof(*dir));
+    *dir = (struct dir){.path = name, .id = setup->n_dirs++, .relative = name->text[0] != '/'};
+    dir->at = arena_calloc(loader->arena, n_caps, sizeof(*dir->at));
+    dir->walked = arena_calloc(loader->arena, n_caps, sizeof(*dir->walked));
+    setup->dir_by_name[name->id] = dir;
+    return dir;
+}
+
+struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir, size_t cap)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const char *text = setup->profile.caps[cap];
+    const size_t cap_len = strlen(text);
+    const struct place *base;
+
+    if (dir->walked[cap])
+        return dir->at[cap];
+    dir->walked[cap] = true;
+    if (cap_len == 0) {
+        const char *path = dir->path->len ? dir->path->text : ".";
+
+        /* without the final slash: a file or a link to one is told apart by its kind */
+        if (dir->path->len > 1)
+            path = arena_strndup(&scratch, path, dir->path->len - 1);
+        dir->at[cap] = loader_walk(loader, path);
+        return dir->at[cap];
+    }
+    base = dir->at + setup->profile.n_caps - 1;
+    if (!dir->walked[setup->profile.n_caps - 1])
+        (void)dir_at(loader, setup, dir, setup->profile.n_caps - 1);
+    if (base->error)
+        dir->at[cap] = *base;
+    else if (dir->path->len + cap_len >= PATH_MAX)
+        dir->at[cap] = (struct place){.error = ENAMETOOLONG};
+    else
+        dir->at[cap] =
+            world_walk(loader->world, base->node, arena_strndup(&scratch, text, cap_len - 1));
+    return dir->at[cap];
+}
+
+/* Lexical normalisation, as secure mode does it: "." and ".." resolved, one slash at the end. */
+static const char *normalised(struct arena *arena, const char *path)
+{
+    struct str out = {.arena = arena};
+
+    str_add(&out, "/");
+    while (*path) {
+        const size_t slashes = strspn(path, "/"), len = strcspn(path + slashes, "/");
+        const char *part = path + slashes;
+
+        path = part + len;
+        if (len == 0 || (len == 1 && *part == '.'))
+            continue;
+        if (len == 2 && part[0] == '.' && part[1] == '.') {
+            if (out.len > 1)
+                out.len--;
+            while (out.len > 1 && out.text[out.len - 1] != '/')
+                out.len--;
+            out.text[out.len] = '\0';
+            continue;
+        }
+        str_add_n(&out, part, len);
+        str_add(&out, "/");
+    }
+    return out.text;
+}
+
+static bool trusted(const struct setup *setup, const char *path)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const char *normal = normalised(&scratch, path);
+
+    for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
+        if (str_starts(normal, setup->profile.system_dirs[i]))
+            return true;
+    return false;
+}
+
+/* One component, expanded; NULL: dropped. `len` 0 is the directory "". */
+static const char *component(struct loader *loader, struct arena *arena, const char *text,
+                             const struct setup *setup, const struct tokens *tokens,
+                             bool owner_is_main)
+{
+    const bool origin = strstr(text, "ORIGIN") && token_present(text);
+    const char *expanded;
+
+    if (*text == '\0')
+        return text;
+    if (loader->secure && origin && !token_origin_is_secure(text))
+        return NULL;
+    expanded = token_expand(arena, text, tokens);
+    if (!expanded || *expanded == '\0')
+        return NULL;
+    if (loader->secure && owner_is_main && origin && !trusted(setup, expanded))
+        return NULL;
+    return expanded;
+}
+
+static struct dir *dir_of(struct loader *loader, struct setup *setup, struct arena *arena,
+                          const char *text)
+{
+    size_t len = strlen(text);
+    char *path;
+
+    while (len > 1 && text[len - 1] == '/')
+        len--;
+    if (len == 0)
+        return dir_get(loader, setup, "", 0);
+    path = arena_strndup(arena, text, len + 1);
+    if (path[len - 1] != '/')
+        path[len++] = '/';
+    return dir_get(loader, setup, path, len);
+}
+
+static void dirlist_add(struct loader *loader, struct dirlist *list, struct dir *dir)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->dir[i] == dir)
+            return;
+    list->dir = arena_grow(loader->arena, list->dir, list->n, sizeof(struct dir *));
+    list->dir[list->n++] = dir;
+}
+
+struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const char *text,
+                            const char *separators, const struct tokens *tokens, bool owner_is_main)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct dirlist list = {0};
+
+    if (!text || *text == '\0')
+        return list;
+    list.exists = true;
+    list.token = token_present(text);
+    for (;;) {
+        const size_t len = strcspn(text, separators);
+        const char *part = arena_strndup(&scratch, text, len);
+        const char *path = component(loader, &scratch, part, setup, tokens, owner_is_main);
+
+        if (path)
+            dirlist_add(loader, &list, dir_of(loader, setup, &scratch, path));
+        if (text[len] == '\0')
+            return list;
+        text += len + 1;
+    }
+}
+
+const char *origin_of(struct loader *loader, struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (*path != '/')
+        return origin_of(loader, arena, str_join(arena, loader->cwd, path));
+    return slash == path ? "/" : arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+static void image_names(struct loader *loader, struct setup *setup, struct image *image)
+{
+    const struct object *object = image->object;
+    const struct tokens tokens = {image->origin, setup->profile.platform, setup->profile.lib};
+
+    if (object->soname)
+        image->soname = intern(loader->world->names, object->soname);
+    image->need = arena_calloc(loader->arena, object->n_needs, sizeof(const struct name *));
+    for (size_t i = 0; i < object->n_needs; i++) {
+        const char *name = token_expand(loader->arena, object->need[i].name, &tokens);
+
+        image->need[i] = name ? intern(loader->world->names, name) : NULL;
+    }
+}
+
+struct image *image_get(struct loader *loader, struct setup *setup, const struct name *path,
+                        struct node *node)
+{
+    struct image *image;
+
+    setup->image_by_name = slots_reach(setup->image_by_name, &setup->n_image_slots, path->id);
+    image = setup->image_by_name[path->id];
+    if (image && image->node == node)
+        return image;
+    image = arena_alloc(loader->arena, sizeof(*image));
+    image->path = path;
+    image->node = node;
+    image->object = world_object(loader->world, node);
+    image->judgement = judge_header(&setup->profile, node, image->object, &image->why);
+    image->origin = origin_of(loader, loader->arena, path->text);
+    if (image->judgement == JUDGED_GOOD) {
+        image->unusable = judge_library(image->object);
+        image_names(loader, setup, image);
+    }
+    setup->image_by_name[path->id] = image;
+    return image;
+}
+
+void image_paths(struct loader *loader, struct setup *setup, struct image *image)
+{
+    const struct tokens tokens = {image->origin, setup->profile.platform, setup->profile.lib};
+
+    if (image->paths_known)
+        return;
+    image->paths_known = true;
+    image->runpath = dirlist_make(loader, setup, image->object->runpath, ":", &tokens, false);
+    if (!image->object->runpath)
+        image->rpath = dirlist_make(loader, setup, image->object->rpath, ":", &tokens, false);
+}
+
+static const char *setup_load(struct loader *loader, struct setup *setup)
+{
+    struct world *world = loader->world;
+    const struct place at = loader_walk(loader, setup->interp->text);
+    const struct object *object;
+    char *real;
+
+    if (at.error)
+        return arena_printf(loader->arena, "loader '%s': %s", setup->interp->text,
+                            strerror(at.error));
+    object = at.node->kind == NODE_FILE ? world_object(world, at.node) : NULL;
+    if (!object)
+        return arena_printf(loader->arena, "loader '%s': not an ELF file", setup->interp->text);
+    real = world_path(loader->arena, at.node);
+    setup->node = at.node;
+    profile_make(loader->arena, object, setup->interp->text, real, loader->cpu, &setup->profile);
+    setup->self_names[0] = setup->interp;
+    if (object->soname)
+        setup->self_names[1] = intern(world->names, object->soname);
+    for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
+        dirlist_add(loader, &setup->system,
+                    dir_get(loader, setup, setup->profile.system_dirs[i],
+                            strlen(setup->profile.system_dirs[i])));
+    setup->system.exists = true;
+    return NULL;
+}
+
+struct setup *setup_get(struct loader *loader, const char *interp)
+{
+    const struct name *name = intern(loader->world->names, interp);
+    struct setup *setup;
+
+    for (setup = loader->setups; setup; setup = setup->next)
+        if (setup->interp == name)
+            return setup;
+    setup = arena_alloc(loader->arena, sizeof(*setup));
+    setup->interp = name;
+    setup->next = loader->setups;
+    loader->setups = setup;
+    setup->problem = setup_load(loader, setup);
+    return setup;
+}

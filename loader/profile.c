@@ -1,0 +1,210 @@
+#include "loader/profile.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ASSUMED_GLIBC = 42,   /* what a loader of unknown version is taken for */
+    V_HWCAPS = 33,        /* glibc-hwcaps added */
+    V_NO_LEGACY = 37,     /* legacy sub-directories gone; level 3 asks for BMI */
+    LEGACY_NAMES_MAX = 8, /* 2^8 combinations */
+};
+
+/* What a cache entry's flags must be, by machine and class (docs/loader.md, 10). */
+static const struct cache_kind {
+    uint16_t machine;
+    uint8_t class;
+    uint32_t flags;
+} cache_kinds[] = {
+    {EM_X86_64, ELFCLASS64, 0x0303},  {EM_X86_64, ELFCLASS32, 0x0803},
+    {EM_AARCH64, ELFCLASS64, 0x0a03}, {EM_ARM, ELFCLASS32, 0x0903},
+    {EM_RISCV, ELFCLASS64, 0x1003},   {EM_PPC64, ELFCLASS64, 0x0503},
+    {EM_S390, ELFCLASS64, 0x0403},    {EM_386, ELFCLASS32, 0x0003},
+};
+
+static uint32_t cache_flags(const struct profile *profile)
+{
+    const struct cache_kind *kind;
+
+    for_each (kind, cache_kinds)
+        if (kind->machine == profile->machine && kind->class == profile->class)
+            return kind->flags;
+    return 0x0003;
+}
+
+/* "2.36" -> 36, "1.2.5" -> 10205; 0: not a version. Digits only, so bounded by hand. */
+static int version_number(enum libc libc, const char *text)
+{
+    int part[3] = {0};
+
+    for (size_t i = 0; i < ARRAY_LEN(part); i++) {
+        const char *end = text;
+
+        while (*end >= '0' && *end <= '9' && end - text < 4)
+            part[i] = part[i] * 10 + (*end++ - '0');
+        if (end == text || (*end >= '0' && *end <= '9'))
+            return 0;
+        text = end + (*end == '.');
+        if (*end != '.')
+            break;
+    }
+    if (libc == LIBC_MUSL)
+        return part[0] * 10000 + part[1] * 100 + part[2];
+    return part[0] == 2 ? part[1] : 0;
+}
+
+/* The version in a path like /nix/store/HASH-glibc-2.40-66/lib/ld-linux-x86-64.so.2. */
+static const char *version_in_path(struct arena *arena, enum libc libc, const char *path)
+{
+    const char *mark = libc == LIBC_MUSL ? "-musl-" : "-glibc-";
+    const char *at = strstr(path, mark);
+
+    if (!at)
+        return NULL;
+    at += strlen(mark);
+    return arena_strndup(arena, at, strspn(at, "0123456789."));
+}
+
+static void set_version(struct arena *arena, const struct ldso *ldso, const char *path,
+                        struct profile *p)
+{
+    const char *version = ldso->version;
+
+    if (!version)
+        version = version_in_path(arena, p->libc, path);
+    p->version = version ? version_number(p->libc, version) : 0;
+    if (p->version == 0) {
+        version = p->libc == LIBC_MUSL ? "1.2.5" : "2.42";
+        p->version = p->libc == LIBC_MUSL ? 10205 : ASSUMED_GLIBC;
+        p->assumed = arena_printf(arena,
+                                  "profile unknown, assumed %s %s: '%s' does not tell its "
+                                  "version",
+                                  p->libc == LIBC_MUSL ? "musl" : "glibc", version, path);
+    }
+    p->text = arena_printf(arena, "%s %s%s%s", p->libc == LIBC_MUSL ? "musl" : "glibc", version,
+                           p->debian ? " (Debian)" : "",
+                           p->reader != READER_NONE ? " with resolution notes" : "");
+}
+
+static void cap_add(struct arena *arena, struct profile *p, const char *text)
+{
+    p->caps = arena_grow(arena, p->caps, p->n_caps, sizeof(*p->caps));
+    p->caps[p->n_caps++] = text;
+}
+
+/* glibc-hwcaps levels that this CPU has, best first. s390x levels came with releases of glibc. */
+static void add_levels(struct arena *arena, const struct cpu *cpu, struct profile *p)
+{
+    static const struct since {
+        const char *level;
+        int version;
+    } newer[] = {{"z16", 36}, {"z17", 42}};
+    const int level = p->version >= V_NO_LEGACY ? cpu->level_bmi : cpu->level;
+    const struct since *since;
+
+    if (cpu->machine == EM_X86_64)
+        for (int l = level; l >= 2; l--)
+            cap_add(arena, p, arena_printf(arena, "glibc-hwcaps/x86-64-v%d/", l));
+    for (const char *const *name = cpu->levels; name && *name; name++) {
+        bool known = true;
+
+        for_each (since, newer)
+            known &= strcmp(*name, since->level) != 0 || p->version >= since->version;
+        if (known)
+            cap_add(arena, p, arena_printf(arena, "glibc-hwcaps/%s/", *name));
+    }
+    p->n_levels = p->n_caps;
+}
+
+/*
+ * The legacy sub-directories: every combination of the CPU's names, the last name first, counted
+ * down; the empty combination comes last (docs/loader.md, 11).
+ */
+static void add_legacy(struct arena *arena, const struct cpu *cpu, struct profile *p)
+{
+    const char *name[LEGACY_NAMES_MAX];
+    size_t n = 0;
+
+    if (cpu->machine == EM_X86_64) {
+        name[n++] = "x86_64";
+        if (cpu->intel && cpu->avx512_1)
+            name[n++] = "avx512_1";
+    }
+    for (const char *const *legacy = cpu->legacy; *legacy && n < LEGACY_NAMES_MAX - 2; legacy++)
+        name[n++] = *legacy;
+    if (p->platform)
+        name[n++] = p->platform;
+    name[n++] = "tls";
+    for (unsigned m = (1u << n) - 1; m > 0; m--) {
+        struct str cap = {.arena = arena};
+
+        for (size_t i = n; i-- > 0;)
+            if (m & 1u << i)
+                str_printf(&cap, "%s/", name[i]);
+        cap_add(arena, p, cap.text);
+    }
+}
+
+/* Bits of a plain cache entry's hwcap word that this CPU satisfies (docs/loader.md, 10). */
+static uint64_t cache_hwcaps(const struct cpu *cpu, const struct profile *p)
+{
+    uint64_t bits = UINT64_C(1) << 63; /* tls */
+
+    if (cpu->machine != EM_X86_64)
+        return bits;
+    bits |= UINT64_C(1) << 1; /* x86_64 */
+    if (cpu->intel && cpu->avx512_1)
+        bits |= UINT64_C(1) << 2;
+    if (p->platform && strcmp(p->platform, "haswell") == 0)
+        bits |= UINT64_C(1) << 50;
+    if (p->platform && strcmp(p->platform, "xeon_phi") == 0)
+        bits |= UINT64_C(1) << 51;
+    return bits;
+}
+
+static const char *platform_of(const struct cpu *cpu)
+{
+    if (cpu->intel && cpu->xeon_phi)
+        return "xeon_phi";
+    return cpu->intel && cpu->haswell ? "haswell" : cpu->platform;
+}
+
+void profile_make(struct arena *arena, const struct object *object, const char *interp,
+                  const char *interp_path, const struct cpu *cpu, struct profile *ret_profile)
+{
+    static const struct ldso unknown = {.libc = LIBC_UNKNOWN};
+    const struct ldso *ldso = object->ldso ? object->ldso : &unknown;
+    struct profile p = {
+        .libc = ldso->libc == LIBC_MUSL ? LIBC_MUSL : LIBC_GLIBC,
+        .interp = interp,
+        .soname = object->soname,
+        .class = object->class,
+        .data = object->data,
+        .machine = object->machine,
+        .debian = ldso->debian,
+        .reader = ldso->reads_note ? READER_B : READER_NONE,
+        .system_dirs = ldso->system_dirs,
+        .n_system_dirs = ldso->n_system_dirs,
+        .cache = ldso->cache,
+        .preload = ldso->preload,
+        .lib = ldso->lib ? ldso->lib : "lib",
+    };
+
+    set_version(arena, ldso, interp_path, &p);
+    if (ldso->libc != LIBC_GLIBC && ldso->libc != LIBC_MUSL)
+        p.assumed = arena_printf(arena,
+                                 "profile unknown, assumed %s: '%s' is neither glibc's "
+                                 "loader nor musl's",
+                                 p.text, interp_path);
+    p.platform = platform_of(cpu);
+    p.cache_flags = cache_flags(&p);
+    p.cache_hwcaps = cache_hwcaps(cpu, &p);
+    if (p.libc == LIBC_GLIBC && p.version >= V_HWCAPS)
+        add_levels(arena, cpu, &p);
+    if (p.libc == LIBC_GLIBC && p.version < V_NO_LEGACY)
+        add_legacy(arena, cpu, &p);
+    cap_add(arena, &p, "");
+    *ret_profile = p;
+}

@@ -1,0 +1,402 @@
+#include "loader/internal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ASSUMPTIONS_MAX = 64 };
+
+/* ---- the record */
+
+void run_call(struct run *run, struct call call)
+{
+    struct storm *s = run->storm;
+    struct trace *t = run->trace;
+    const uint32_t failed = call.error != 0;
+
+    if (call.kind == CALL_OPEN) {
+        s->opens++;
+        s->failed_opens += failed;
+    } else if (call.kind == CALL_STAT) {
+        s->stats++;
+        s->failed_stats += failed;
+    } else {
+        s->others++;
+        s->failed_others += failed;
+    }
+    if (!run->start->record)
+        return;
+    call.phase = run->phase;
+    call.request = run->request;
+    t->call = arena_grow(run->arena, t->call, t->n_calls, sizeof(*t->call));
+    t->call[t->n_calls++] = call;
+}
+
+const char *run_path(struct run *run, const char *a, const char *b, const char *c)
+{
+    return run->start->record ? arena_printf(run->arena, "%s%s%s", a, b, c) : "";
+}
+
+void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, const char *name)
+{
+    struct trace *t = run->trace;
+
+    if (!run->start->record)
+        return;
+    t->request = arena_grow(run->arena, t->request, t->n_requests, sizeof(*t->request));
+    run->request = (int)t->n_requests;
+    t->request[t->n_requests++] = (struct request){
+        .kind = kind,
+        .result = RESULT_MISSING,
+        .phase = run->phase,
+        .asker = asker ? asker->index : -1,
+        .answer = -1,
+        .name = name,
+        .first_call = t->n_calls,
+    };
+}
+
+void run_answer(struct run *run, enum request_result result, enum stage stage,
+                const struct lib *answer)
+{
+    struct trace *t = run->trace;
+    struct request *request;
+
+    if (!run->start->record || run->request < 0)
+        return;
+    request = &t->request[run->request];
+    request->result = result;
+    request->stage = stage;
+    request->answer = answer ? answer->index : -1;
+    request->n_calls = t->n_calls - request->first_call;
+    run->request = -1;
+    if (request->n_calls == 0)
+        return;
+    if (result == RESULT_SAME)
+        t->call[t->n_calls - 1].outcome = OUTCOME_SAME_FILE;
+    if (result == RESULT_BAD && t->call[t->n_calls - 1].error == 0)
+        t->call[t->n_calls - 1].outcome = OUTCOME_FATAL;
+}
+
+void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (run->trace->exit != EXIT_OK)
+        return;
+    va_start(ap, fmt);
+    run->trace->exit = exit;
+    run->trace->exit_text = arena_vprintf(run->arena, fmt, ap);
+    va_end(ap);
+}
+
+void run_assume(struct run *run, const char *fmt, ...)
+{
+    struct trace *t = run->trace;
+    const char *text;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = arena_vprintf(run->arena, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < t->n_assumptions; i++)
+        if (strcmp(t->assumption[i], text) == 0)
+            return;
+    if (t->n_assumptions >= ASSUMPTIONS_MAX)
+        return;
+    t->assumption = arena_grow(run->arena, t->assumption, t->n_assumptions, sizeof(*t->assumption));
+    t->assumption[t->n_assumptions++] = text;
+}
+
+const char *run_env(const struct run *run, const char *name, bool first)
+{
+    const size_t len = strlen(name);
+    const char *value = NULL;
+
+    for (size_t i = 0; i < run->start->n_env; i++) {
+        const char *entry = run->start->env[i];
+
+        if (strncmp(entry, name, len) != 0 || entry[len] != '=')
+            continue;
+        value = entry + len + 1;
+        if (first)
+            break;
+    }
+    return value;
+}
+
+/* ---- objects and names */
+
+static struct known *known_slot(struct run *run, const struct name *name)
+{
+    if (name->id >= run->n_known) {
+        const uint32_t want = name->id + name->id / 2 + 1024;
+        struct known *larger = realloc(run->known, want * sizeof(*larger));
+
+        if (!larger)
+            abort();
+        memset(larger + run->n_known, 0, (want - run->n_known) * sizeof(*larger));
+        run->known = larger;
+        run->n_known = want;
+    }
+    return &run->known[name->id];
+}
+
+/* The first object in list order keeps a name. */
+static void known_put(struct run *run, const struct name *name, struct lib *lib)
+{
+    struct known *slot = known_slot(run, name);
+
+    if (slot->stamp != run->stamp)
+        *slot = (struct known){.stamp = run->stamp, .lib = lib};
+}
+
+struct lib *lib_new(struct run *run, struct space *space, struct image *image, struct lib *chain)
+{
+    struct lib *lib = arena_alloc(run->arena, sizeof(*lib));
+
+    *lib = (struct lib){.image = image, .chain = chain, .index = -1};
+    space->lib = arena_grow(run->arena, space->lib, space->n, sizeof(struct lib *));
+    space->lib[space->n++] = lib;
+    return lib;
+}
+
+void lib_name(struct run *run, struct space *space, struct lib *lib, const struct name *name)
+{
+    for (size_t i = 0; i < lib->n_names; i++)
+        if (lib->name[i] == name)
+            return;
+    lib->name = arena_grow(run->arena, lib->name, lib->n_names, sizeof(const struct name *));
+    lib->name[lib->n_names++] = name;
+    if (space->is_base)
+        known_put(run, name, lib);
+}
+
+void space_reordered(struct run *run, struct space *space)
+{
+    if (!space->is_base)
+        return;
+    for (size_t i = 0; i < space->n; i++)
+        for (size_t k = 0; k < space->lib[i]->n_names; k++)
+            known_slot(run, space->lib[i]->name[k])->stamp = 0;
+    for (size_t i = 0; i < space->n; i++)
+        for (size_t k = 0; k < space->lib[i]->n_names; k++)
+            known_put(run, space->lib[i]->name[k], space->lib[i]);
+}
+
+struct lib *lib_known(struct run *run, const struct space *space, const struct name *name)
+{
+    if (space->is_base) {
+        const struct known *slot = known_slot(run, name);
+
+        return slot->stamp == run->stamp ? slot->lib : NULL;
+    }
+    for (size_t i = 0; i < space->n; i++)
+        for (size_t k = 0; k < space->lib[i]->n_names; k++)
+            if (space->lib[i]->name[k] == name)
+                return space->lib[i];
+    return NULL;
+}
+
+struct lib *lib_same_file(const struct space *space, const struct node *node)
+{
+    for (size_t i = 0; i < space->n; i++) {
+        struct lib *lib = space->lib[i];
+
+        if (!lib->image || lib->is_main || lib->is_self)
+            continue;
+        if (lib->image->node->ino == node->ino && lib->image->node->dev == node->dev)
+            return lib;
+    }
+    return NULL;
+}
+
+void lib_list(struct run *run, struct lib *lib, const struct lib *by)
+{
+    struct trace *t = run->trace;
+    const struct image *image = lib->image;
+
+    if (lib->index >= 0)
+        return;
+    t->loaded = arena_grow(run->arena, t->loaded, t->n_loaded, sizeof(*t->loaded));
+    lib->index = (int)t->n_loaded;
+    t->loaded[t->n_loaded++] = (struct loaded){
+        .path = image ? image->path->text : "linux-vdso.so.1",
+        .soname = image ? (image->soname ? image->soname->text : NULL) : "linux-vdso.so.1",
+        .by = by ? by->index : -1,
+        .phase = run->phase,
+        .node = image ? image->node : NULL,
+        .object = image ? image->object : NULL,
+    };
+    run->storm->objects++;
+}
+
+/* ---- directory states */
+
+static void dir_slots_reach(struct run *run, uint32_t id)
+{
+    const size_t width = run->setup->profile.n_caps;
+    const uint32_t want = id + id / 2 + 64;
+
+    if (id < run->n_dir_slots && width == run->dir_width)
+        return;
+    if (width != run->dir_width) {
+        free(run->dir_stamp);
+        free(run->dir_state);
+        run->dir_stamp = NULL;
+        run->dir_state = NULL;
+        run->n_dir_slots = 0;
+        run->dir_width = width;
+    }
+    run->dir_stamp = realloc(run->dir_stamp, want * sizeof(*run->dir_stamp));
+    run->dir_state = realloc(run->dir_state, want * width);
+    if (!run->dir_stamp || !run->dir_state)
+        abort();
+    memset(run->dir_stamp + run->n_dir_slots, 0,
+           (want - run->n_dir_slots) * sizeof(*run->dir_stamp));
+    run->n_dir_slots = want;
+}
+
+uint8_t *run_dir_state(struct run *run, const struct dir *dir)
+{
+    uint8_t *state;
+
+    dir_slots_reach(run, dir->id);
+    state = run->dir_state + dir->id * run->dir_width;
+    if (run->dir_stamp[dir->id] != run->stamp) {
+        run->dir_stamp[dir->id] = run->stamp;
+        memset(state, dir->relative ? DIR_EXISTS : DIR_UNKNOWN, run->dir_width);
+        run->storm->directories++;
+    }
+    return state;
+}
+
+/* ---- one run, from outside */
+
+struct loader *loader_new(struct world *world, const struct cpu *cpu, const char *cwd, bool secure)
+{
+    struct loader *loader = calloc(1, sizeof(*loader));
+    struct place at;
+
+    if (!loader)
+        abort();
+    *loader = (struct loader){.world = world, .cpu = cpu, .cwd = cwd, .secure = secure};
+    loader->arena = calloc(1, sizeof(*loader->arena));
+    loader->run = calloc(1, sizeof(*loader->run));
+    if (!loader->arena || !loader->run)
+        abort();
+    at = world_walk(world, NULL, cwd);
+    loader->cwd_node = at.error ? NULL : at.node;
+    loader->empty = intern(world->names, "");
+    return loader;
+}
+
+void loader_free(struct loader *loader)
+{
+    if (!loader)
+        return;
+    for (struct setup *s = loader->setups; s; s = s->next) {
+        free(s->dir_by_name);
+        free(s->image_by_name);
+    }
+    free(loader->run->known);
+    free(loader->run->dir_stamp);
+    free(loader->run->dir_state);
+    free(loader->run);
+    arena_release(loader->arena);
+    free(loader->arena);
+    free(loader);
+}
+
+void loader_freep(struct loader **loader)
+{
+    loader_free(*loader);
+}
+
+/* Void everything older runs left behind. */
+static void run_begin(struct run *run, struct loader *loader, const struct start *start,
+                      struct arena *arena, struct trace *trace)
+{
+    const struct run old = *run;
+    const bool wrapped = old.stamp == UINT32_MAX;
+
+    *run = (struct run){
+        .loader = loader,
+        .world = loader->world,
+        .names = loader->world->names,
+        .arena = arena,
+        .trace = trace,
+        .start = start,
+        .storm = &trace->storm,
+        .request = -1,
+        .stamp = wrapped ? 1 : old.stamp + 1,
+        .known = old.known,
+        .n_known = old.n_known,
+        .dir_stamp = old.dir_stamp,
+        .dir_state = old.dir_state,
+        .n_dir_slots = old.n_dir_slots,
+        .dir_width = old.dir_width,
+        .base = {.is_base = true},
+    };
+    if (!wrapped)
+        return;
+    memset(run->known, 0, run->n_known * sizeof(*run->known));
+    memset(run->dir_stamp, 0, run->n_dir_slots * sizeof(*run->dir_stamp));
+}
+
+/* The program's image: its $ORIGIN is the physical directory, its header is the kernel's affair. */
+static struct image *main_image(struct loader *loader, const char *program, struct node *node)
+{
+    struct image *image = arena_alloc(loader->arena, sizeof(*image));
+    const struct object *object = world_object(loader->world, node);
+
+    *image = (struct image){
+        .path = intern(loader->world->names, program),
+        .node = node,
+        .object = object,
+        .soname = object->soname ? intern(loader->world->names, object->soname) : NULL,
+    };
+    return image;
+}
+
+int loader_run(struct loader *loader, const struct start *start, struct arena *arena,
+               struct trace *ret_trace, struct err *err)
+{
+    const struct place at = loader_walk(loader, start->program);
+    struct trace trace = {.program = start->program, .cpu = loader->cpu, .exit_text = "ok"};
+    struct run *run = loader->run;
+    const struct object *object;
+    struct setup *setup;
+
+    if (at.error)
+        return err_set(err, at.error, "'%s': %s", start->program, strerror(at.error));
+    if (at.node->kind != NODE_FILE)
+        return err_set(err, EINVAL, "'%s': not a regular file", start->program);
+    object = world_object(loader->world, at.node);
+    if (!object)
+        return err_set(err, at.node->object_error ? at.node->object_error : ENOEXEC, "'%s': %s",
+                       start->program,
+                       at.node->object_error ? strerror(at.node->object_error) : "not an ELF file");
+    run_begin(run, loader, start, arena, &trace);
+    setup = object->interp ? setup_get(loader, object->interp) : NULL;
+    run->setup = setup;
+    if (!setup) {
+        run_exit(run, EXIT_NOT_DYNAMIC, "not dynamic: no loader is asked for");
+    } else if (setup->problem) {
+        run_exit(run, EXIT_NO_LOADER, "no loader: %s", setup->problem);
+    } else {
+        trace.profile = setup->profile;
+        if (setup->profile.assumed)
+            run_assume(run, "%s", setup->profile.assumed);
+        run->main = lib_new(run, &run->base, main_image(loader, start->program, at.node), NULL);
+        run->main->is_main = true;
+        if (setup->profile.libc == LIBC_MUSL)
+            musl_start(run);
+        else
+            glibc_start(run);
+    }
+    *ret_trace = trace;
+    return 0;
+}

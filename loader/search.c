@@ -1,0 +1,350 @@
+#include "loader/internal.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    V_AUDIT_RUNPATH = 35, /* audit modules also use the program's RUNPATH */
+    V_STAT_SLASH = 38,    /* stat gets the directory with its final slash */
+    V_ENOTDIR_GOES_ON = 39,
+    CACHE_MAX = 64 * 1024 * 1024,
+};
+
+/* What an open() of a place ends with. */
+static int open_error(const struct run *run, struct place at)
+{
+    if (at.error)
+        return at.error;
+    return world_readable(run->world, at.node) ? 0 : EACCES;
+}
+
+static void note_assumed(struct run *run, struct place at, const char *dir)
+{
+    if (at.assumed)
+        run_assume(run, "'%s' is outside what was looked at, and taken as absent", dir);
+}
+
+/* Judge what an open gave, record the call. */
+static struct found judge_open(struct run *run, const struct name *path, struct node *node,
+                               enum stage stage, bool miss_ends)
+{
+    struct image *image = image_get(run->loader, run->setup, path, node);
+    struct found found = {.stage = stage};
+    enum outcome outcome = OUTCOME_HIT;
+
+    if (image->judgement == JUDGED_FATAL || (image->judgement == JUDGED_MISS && miss_ends)) {
+        outcome = OUTCOME_FATAL;
+        found.fatal = image->why;
+    } else if (image->judgement == JUDGED_MISS) {
+        outcome = OUTCOME_REJECTED;
+    }
+    if (outcome == OUTCOME_HIT || outcome == OUTCOME_FATAL)
+        found.image = image;
+    run_call(run, (struct call){.kind = CALL_OPEN,
+                                .stage = stage,
+                                .outcome = outcome,
+                                .path = path->text,
+                                .why = image->why});
+    return found;
+}
+
+struct found open_path(struct run *run, const struct name *path, enum stage stage, bool miss_ends)
+{
+    const struct place at = loader_walk(run->loader, path->text);
+    const int error = open_error(run, at);
+
+    if (!error)
+        return judge_open(run, path, at.node, stage, miss_ends);
+    note_assumed(run, at, path->text);
+    run_call(run, (struct call){.kind = CALL_OPEN,
+                                .stage = stage,
+                                .outcome = OUTCOME_FAILED,
+                                .error = error,
+                                .path = path->text});
+    return (struct found){.stage = stage};
+}
+
+/* ---- the walk (docs/loader.md, 8) */
+
+struct walk {
+    struct run *run;
+    const struct name *name;
+    enum stage stage;
+    unsigned flags;
+    int error; /* what the last failing call left in errno */
+};
+
+/* Where directory + cap + name leads. */
+static struct place probe(const struct walk *w, struct dir *dir, size_t cap)
+{
+    const struct run *run = w->run;
+    const struct place at = dir_at(run->loader, run->setup, dir, cap);
+
+    if (dir->path->len + strlen(run->setup->profile.caps[cap]) + w->name->len >= PATH_MAX)
+        return (struct place){.error = ENAMETOOLONG};
+    if (at.error)
+        return at;
+    if (!strcmp(w->name->text, ".") || !strcmp(w->name->text, ".."))
+        return world_walk(run->world, at.node, w->name->text);
+    return world_at(run->world, at.node, w->name);
+}
+
+static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
+{
+    struct run *run = w->run;
+    const char *cap_text = run->setup->profile.caps[cap];
+    const struct place at = probe(w, dir, cap);
+    const int error = open_error(run, at);
+    struct found found = {.stage = w->stage};
+    char path[PATH_MAX];
+
+    if (!error) {
+        const size_t a = dir->path->len, b = strlen(cap_text), c = w->name->len;
+
+        memcpy(path, dir->path->text, a);
+        memcpy(path + a, cap_text, b);
+        memcpy(path + a + b, w->name->text, c);
+        found = judge_open(run, intern_n(run->names, path, a + b + c), at.node, w->stage, false);
+        if (!found.image)
+            w->error = ENOENT;
+        return found;
+    }
+    note_assumed(run, at, dir->path->text);
+    w->error = error;
+    run_call(run, (struct call){.kind = CALL_OPEN,
+                                .stage = w->stage,
+                                .outcome = OUTCOME_FAILED,
+                                .error = error,
+                                .path = run_path(run, dir->path->text, cap_text, w->name->text)});
+    return found;
+}
+
+/* After a miss in a directory of unknown state: the loader asks whether there is one at all. */
+static enum dir_state stat_dir(struct walk *w, struct dir *dir, size_t cap)
+{
+    struct run *run = w->run;
+    const struct place at = dir_at(run->loader, run->setup, dir, cap);
+    const bool slash = run->setup->profile.version >= V_STAT_SLASH;
+    const bool is_dir = !at.error && at.node->kind == NODE_DIR;
+    const char *path = run_path(run, dir->path->text, run->setup->profile.caps[cap], "");
+    struct call call = {.kind = CALL_STAT, .stage = w->stage, .outcome = OUTCOME_INFO};
+
+    call.error = at.error ? at.error : slash && !is_dir ? ENOTDIR : 0;
+    if (!slash && dir->path->len == 1 && *run->setup->profile.caps[cap] == '\0')
+        call.error = ENOENT; /* "/" without its slash is the empty string */
+    call.is_dir = is_dir && !call.error;
+    if (!slash && *path)
+        path = arena_strndup(run->arena, path, strlen(path) - 1);
+    call.path = path;
+    run_call(run, call);
+    if (call.error)
+        w->error = call.error;
+    return call.is_dir ? DIR_EXISTS : DIR_MISSING;
+}
+
+/* All caps of one directory. True: the search of this list is over. */
+static bool walk_dir(struct walk *w, struct dir *dir, struct found *found)
+{
+    struct run *run = w->run;
+    uint8_t *state = run_dir_state(run, dir);
+    const bool enotdir = run->setup->profile.version >= V_ENOTDIR_GOES_ON;
+    bool any = false;
+
+    for (size_t cap = 0; cap < run->setup->profile.n_caps; cap++) {
+        if (state[cap] == DIR_MISSING)
+            continue;
+        *found = open_in(w, dir, cap);
+        if (found->fatal)
+            return true;
+        if (state[cap] == DIR_UNKNOWN)
+            state[cap] = (uint8_t)(found->image ? DIR_EXISTS : stat_dir(w, dir, cap));
+        any |= state[cap] != DIR_MISSING;
+        if (found->image && w->flags & SEARCH_SECURE_PRELOAD &&
+            !(found->image->node->mode & S_ISUID)) {
+            found->image = NULL;
+            w->error = ENOENT;
+        }
+        if (found->image)
+            return true;
+    }
+    return any && w->error != ENOENT && w->error != EACCES && !(enotdir && w->error == ENOTDIR);
+}
+
+static struct found walk(struct walk w, const struct dirlist *list)
+{
+    struct found found = {.stage = w.stage};
+
+    for (size_t i = 0; i < list->n; i++)
+        if (walk_dir(&w, list->dir[i], &found))
+            break;
+    return found;
+}
+
+/* ---- the cache (docs/loader.md, 10) */
+
+static void cache_open(struct run *run)
+{
+    const struct profile *p = &run->setup->profile;
+    const struct place at = loader_walk(run->loader, p->cache);
+    const int error = open_error(run, at);
+    char *bytes;
+    size_t len;
+
+    run_call(run, (struct call){.kind = CALL_OPEN,
+                                .stage = STAGE_CACHE,
+                                .outcome = error ? OUTCOME_FAILED : OUTCOME_INFO,
+                                .error = error,
+                                .path = p->cache});
+    run->cache = CACHE_ABSENT;
+    if (error)
+        return;
+    if (world_bytes(run->world, at.node, CACHE_MAX, run->arena, &bytes, &len) < 0) {
+        run_assume(run, "'%s' cannot be read, and is taken as empty", p->cache);
+        return;
+    }
+    run->cache_data = ldcache_parse(run->arena, p, bytes, len);
+    if (run->cache_data)
+        run->cache = CACHE_MAPPED;
+}
+
+struct found search_cache(struct run *run, const struct lib *asker, const struct name *name)
+{
+    const struct profile *p = &run->setup->profile;
+    struct found found = {.stage = STAGE_CACHE};
+    const char *value;
+
+    if (!p->cache)
+        return found;
+    if (run->cache == CACHE_UNASKED)
+        cache_open(run);
+    if (run->cache != CACHE_MAPPED)
+        return found;
+    value = ldcache_find(run->cache_data, p, name->text);
+    if (!value)
+        return found;
+    if (asker && asker->image && asker->image->object->flags_1 & DF_1_NODEFLIB)
+        for (size_t i = 0; i < p->n_system_dirs; i++)
+            if (str_starts(value, p->system_dirs[i]))
+                return found;
+    return open_path(run, intern(run->names, value), STAGE_CACHE, false);
+}
+
+/* ---- the order of the stages (docs/loader.md, 5) */
+
+/* --inhibit-rpath: does the object's opened path stand in the list? */
+static bool inhibited(const struct run *run, const struct lib *lib)
+{
+    const char *path = lib->is_main ? "" : lib->image->path->text;
+    const char *list = run->inhibit_rpath;
+
+    while (list) {
+        const size_t len = strcspn(list, ":");
+
+        if (strlen(path) == len && strncmp(list, path, len) == 0)
+            return true;
+        list = list[len] ? list + len + 1 : NULL;
+    }
+    return false;
+}
+
+static const struct dirlist *paths_of(struct run *run, const struct lib *lib, bool runpath)
+{
+    static const struct dirlist none;
+
+    if (!lib->image || !lib->image->object || lib->is_self || inhibited(run, lib))
+        return &none;
+    image_paths(run->loader, run->setup, lib->image);
+    return runpath ? &lib->image->runpath : &lib->image->rpath;
+}
+
+static bool has_runpath(const struct lib *lib)
+{
+    return lib->image && lib->image->object && lib->image->object->runpath;
+}
+
+/* RPATH of the asker, of who loaded it, up to the top; then the program's. */
+static struct found search_rpaths(struct walk w, struct lib *asker)
+{
+    struct run *run = w.run;
+    struct found found = {.stage = STAGE_RPATH};
+    bool did_main = false;
+
+    for (struct lib *lib = asker; lib; lib = lib->chain) {
+        const struct dirlist *list = paths_of(run, lib, false);
+
+        if (!list->exists)
+            continue;
+        found = walk(w, list);
+        if (found.image)
+            return found;
+        did_main |= lib->is_main;
+    }
+    if (did_main)
+        return found;
+    found = walk(w, paths_of(run, run->main, false));
+    if (found.image || !(w.flags & SEARCH_AUDIT) || run->setup->profile.version < V_AUDIT_RUNPATH ||
+        paths_of(run, run->main, false)->exists)
+        return found;
+    w.stage = STAGE_RUNPATH;
+    return walk(w, paths_of(run, run->main, true));
+}
+
+/* The resolution note of the asker (docs/loader.md, 17). */
+static struct found search_note(struct walk w, struct lib *asker)
+{
+    struct run *run = w.run;
+    struct found found = {.stage = STAGE_NOTE};
+    const struct image *image = asker->image;
+    const struct tokens tokens = {image->origin, run->setup->profile.platform,
+                                  run->setup->profile.lib};
+    const char *list = note_find(image->object, w.name->text);
+
+    w.stage = STAGE_NOTE;
+    for (size_t len; list && *list && !found.image; list += len + (list[len] == ':')) {
+        char *element;
+
+        len = strcspn(list, ":");
+        element = arena_strndup(run->arena, list, len);
+        if (*element == '=') {
+            found = open_path(run, intern(run->names, element + 1), STAGE_NOTE, false);
+        } else if (*element == '?') {
+            const struct dirlist dirs =
+                dirlist_make(run->loader, run->setup, element + 1, ":", &tokens, asker->is_main);
+
+            found = walk(w, &dirs);
+        }
+    }
+    return found;
+}
+
+struct found search_name(struct run *run, struct lib *asker, const struct name *name,
+                         unsigned flags)
+{
+    struct walk w = {.run = run, .name = name, .stage = STAGE_RPATH, .flags = flags};
+    const bool nodeflib = asker && asker->image && asker->image->object->flags_1 & DF_1_NODEFLIB;
+    struct found found = {.stage = STAGE_RPATH};
+
+    if (!asker || !has_runpath(asker))
+        found = search_rpaths(w, asker);
+    if (found.image)
+        return found;
+    w.stage = STAGE_LIBRARY_PATH;
+    found = walk(w, &run->library_path);
+    if (!found.image && asker && run->setup->profile.reader != READER_NONE && asker->image)
+        found = search_note(w, asker);
+    if (!found.image && asker) {
+        w.stage = STAGE_RUNPATH;
+        found = walk(w, paths_of(run, asker, true));
+    }
+    if (!found.image && !(flags & SEARCH_SECURE_PRELOAD) && !run->inhibit_cache)
+        found = search_cache(run, asker, name);
+    if (!found.image && !nodeflib) {
+        w.stage = STAGE_SYSTEM;
+        found = walk(w, &run->setup->system);
+    }
+    return found;
+}

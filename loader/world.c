@@ -1,0 +1,288 @@
+#include "loader/world.h"
+
+#include "base/str.h"
+#include "loader/world_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { LINKS_MAX = 40 }; /* the kernel follows so many links on one path, not one more */
+
+/*
+ * What is known about (directory, name): open addressing with linear probing, one table a world.
+ * An entry is either a node or the error that looking for it gave.
+ */
+struct child {
+    const struct node *dir; /* NULL: free slot */
+    const struct name *name;
+    struct node *node; /* NULL: see error */
+    int error;         /* errno; ENODATA: assumed absent */
+};
+
+struct children {
+    struct child *slot;
+    uint32_t mask, count;
+};
+
+static uint32_t child_hash(const struct node *dir, const struct name *name)
+{
+    uint64_t h = (uint64_t)(uintptr_t)dir * 0x9e3779b97f4a7c15u;
+
+    h = (h ^ (h >> 32) ^ name->id) * 0xff51afd7ed558ccdu;
+    return (uint32_t)(h >> 32);
+}
+
+/* The slot of (dir, name), or the free one where it belongs. */
+static struct child *children_slot(const struct children *c, const struct node *dir,
+                                   const struct name *name)
+{
+    uint32_t at = child_hash(dir, name) & c->mask;
+
+    while (c->slot[at].dir && (c->slot[at].dir != dir || c->slot[at].name != name))
+        at = (at + 1) & c->mask;
+    return &c->slot[at];
+}
+
+static void children_resize(struct children *c, uint32_t slots)
+{
+    const struct children old = *c;
+
+    c->slot = calloc(slots, sizeof(*c->slot));
+    if (!c->slot)
+        abort();
+    c->mask = slots - 1;
+    for (uint32_t i = 0; old.slot && i <= old.mask; i++)
+        if (old.slot[i].dir)
+            *children_slot(c, old.slot[i].dir, old.slot[i].name) = old.slot[i];
+    free(old.slot);
+}
+
+void world_remember(struct world *world, const struct node *dir, const struct name *name,
+                    struct node *node, int error)
+{
+    struct children *c = world->children;
+    struct child *slot;
+
+    if (c->count * 2 > c->mask)
+        children_resize(c, (c->mask + 1) * 2);
+    slot = children_slot(c, dir, name);
+    c->count += !slot->dir;
+    *slot = (struct child){.dir = dir, .name = name, .node = node, .error = error};
+}
+
+struct world *world_new(const struct world_ops *ops, void *data, uint32_t uid, uint32_t gid)
+{
+    struct world *world = calloc(1, sizeof(*world));
+
+    if (!world)
+        abort();
+    *world = (struct world){.ops = ops, .data = data, .uid = uid, .gid = gid, .has_proc = true};
+    world->arena = calloc(1, sizeof(*world->arena));
+    world->children = calloc(1, sizeof(*world->children));
+    if (!world->arena || !world->children)
+        abort();
+    world->names = intern_new();
+    world->root = arena_alloc(world->arena, sizeof(*world->root));
+    *world->root =
+        (struct node){.kind = NODE_DIR, .mode = S_IFDIR | 0755, .name = intern(world->names, "")};
+    children_resize(world->children, 256);
+    return world;
+}
+
+void world_close(struct world *world)
+{
+    if (!world)
+        return;
+    if (world->ops->close)
+        world->ops->close(world);
+    if (!world->under)
+        intern_free(world->names);
+    arena_release(world->arena);
+    free(world->children->slot);
+    free(world->children);
+    free(world->arena);
+    free(world);
+}
+
+void world_closep(struct world **world)
+{
+    world_close(*world);
+}
+
+/* Ask the source about an entry for the first time. */
+static struct child child_fetch(struct world *world, struct node *dir, const struct name *name)
+{
+    struct node found = {.parent = dir, .name = name};
+    struct child child = {.dir = dir, .name = name};
+    const int r = world->ops->child(world, dir, name, &found);
+
+    if (r < 0)
+        child.error = -r;
+    else
+        child.node = arena_memdup(world->arena, &found, sizeof(found));
+    world_remember(world, dir, name, child.node, child.error);
+    return child;
+}
+
+static struct child child_get(struct world *world, struct node *dir, const struct name *name)
+{
+    const struct child *known = children_slot(world->children, dir, name);
+
+    if (known->dir)
+        return *known;
+    if (world->under)
+        return child_get(world->under, dir, name);
+    if (dir->laid_over) /* not remembered: the node may go before this world does */
+        return (struct child){.error = ENOENT};
+    return child_fetch(world, dir, name);
+}
+
+struct node *world_child(struct world *world, struct node *dir, const struct name *name)
+{
+    return dir->kind == NODE_DIR ? child_get(world, dir, name).node : NULL;
+}
+
+/* One of the three permission bits `bit` (4 read, 2 write, 1 search) for the world's user. */
+static bool allowed(const struct world *world, const struct node *node, uint32_t bit)
+{
+    if (world->uid == 0)
+        return true;
+    if (node->uid == world->uid)
+        return node->mode & (bit << 6);
+    return node->mode & (node->gid == world->gid ? bit << 3 : bit);
+}
+
+bool world_readable(const struct world *world, const struct node *node)
+{
+    return allowed(world, node, 4);
+}
+
+static struct place failed(int error)
+{
+    return (struct place){.error = error == ENODATA ? ENOENT : error, .assumed = error == ENODATA};
+}
+
+static struct place follow(struct world *world, struct node *dir, const char *path, int *links);
+
+/* Look one component up in `dir`, following it when it is a link. */
+static struct place step(struct world *world, struct node *dir, const struct name *name, int *links)
+{
+    struct child child;
+
+    if (dir->kind != NODE_DIR)
+        return failed(ENOTDIR);
+    if (!allowed(world, dir, 1))
+        return failed(EACCES);
+    if (name->len > NAME_MAX)
+        return failed(ENAMETOOLONG);
+    child = child_get(world, dir, name);
+    if (!child.node)
+        return failed(child.error);
+    if (child.node->kind != NODE_LINK)
+        return (struct place){.node = child.node};
+    if (++*links > LINKS_MAX)
+        return failed(ELOOP);
+    return follow(world, dir, child.node->target, links);
+}
+
+static struct place follow(struct world *world, struct node *dir, const char *path, int *links)
+{
+    struct place at = {.node = *path == '/' ? world->root : dir};
+
+    if (*path == '\0')
+        return failed(ENOENT);
+    if (strlen(path) >= PATH_MAX)
+        return failed(ENAMETOOLONG);
+    while (*path) {
+        const size_t slashes = strspn(path, "/"), len = strcspn(path + slashes, "/");
+        const char *part = path + slashes;
+
+        path = part + len;
+        if (at.node->kind != NODE_DIR)
+            return failed(ENOTDIR); /* something follows a file, be it only a slash */
+        if (len == 0)
+            continue;
+        if (len == 1 && part[0] == '.') {
+            if (!allowed(world, at.node, 1))
+                return failed(EACCES);
+        } else if (len == 2 && part[0] == '.' && part[1] == '.') {
+            if (!allowed(world, at.node, 1))
+                return failed(EACCES);
+            if (at.node->parent)
+                at.node = at.node->parent;
+        } else {
+            at = step(world, at.node, intern_n(world->names, part, len), links);
+            if (at.error)
+                return at;
+        }
+    }
+    return at;
+}
+
+struct place world_walk(struct world *world, struct node *from, const char *path)
+{
+    int links = 0;
+
+    return follow(world, from ? from : world->root, path, &links);
+}
+
+struct place world_at(struct world *world, struct node *dir, const struct name *name)
+{
+    int links = 0;
+
+    return step(world, dir, name, &links);
+}
+
+const struct object *world_object(struct world *world, struct node *file)
+{
+    const struct object *object = NULL;
+
+    if (file->object_known)
+        return file->object;
+    if (file->kind == NODE_FILE) {
+        struct world *source = world;
+        int r;
+
+        while (source->under) /* nodes of the overlay itself come with their object */
+            source = source->under;
+        r = source->ops->object(source, file, &object);
+        file->object = object;
+        file->object_error = r < 0 ? -r : 0;
+    }
+    file->object_known = true;
+    return file->object;
+}
+
+int world_bytes(struct world *world, struct node *file, size_t max, struct arena *arena,
+                char **ret_bytes, size_t *ret_len)
+{
+    while (world->under)
+        world = world->under;
+    return world->ops->bytes(world, file, max, arena, ret_bytes, ret_len);
+}
+
+int world_list(struct world *world, struct node *dir, void (*each)(void *data, const char *name),
+               void *data)
+{
+    return world->ops->list(world, dir, each, data);
+}
+
+static void add_path(struct str *str, const struct node *node)
+{
+    if (!node->parent)
+        return;
+    add_path(str, node->parent);
+    str_add(str, "/");
+    str_add_n(str, node->name->text, node->name->len);
+}
+
+char *world_path(struct arena *arena, const struct node *node)
+{
+    struct str path = {.arena = arena};
+
+    add_path(&path, node);
+    return path.len ? path.text : arena_strdup(arena, "/");
+}
