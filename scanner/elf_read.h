@@ -15,6 +15,8 @@
 #include "base/arena.h"
 #include "scanner/object.h"
 
+struct elf_scratch;
+
 /* Where the bytes are: a file descriptor, or memory when fd is -1 (tests, fuzzing). */
 struct elf_source {
     int fd;
@@ -24,6 +26,8 @@ struct elf_source {
     /* The file's first bytes if the caller has read them already; borrowed. */
     const unsigned char *head;
     size_t head_len;
+    /* Buffers kept from file to file, for who reads many; NULL: this call makes its own. */
+    struct elf_scratch *scratch;
 };
 
 /*
@@ -32,3 +36,7 @@ struct elf_source {
  */
 MUST_CHECK int elf_read(const struct elf_source *source, struct arena *arena,
                         const struct object **ret_object, struct err *err);
+
+/* Buffers for one thread's calls of elf_read(). Never NULL. */
+struct elf_scratch *elf_scratch_new(void);
+void elf_scratch_free(struct elf_scratch *scratch);

@@ -1,0 +1,92 @@
+/*
+ * One bounded view of an ELF file's bytes: what the files of the ELF reader share, nobody else.
+ *
+ * Bytes come through windows: view_peek() gives a pointer to `len` bytes at a file offset, valid
+ * until the next peek into the same slot. A slot reads ahead, so walking a table costs one system
+ * call. What the file does not hold is NULL, never a fault. Numbers are in the file's byte order:
+ * view_half(), view_word() and view_xword() turn them.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "scanner/elf_read.h"
+
+enum slot { SLOT_TABLE, SLOT_DYNAMIC, SLOT_STRINGS, SLOT_NAME, SLOT_RECORD, SLOT_CONTENT, SLOTS };
+
+struct window {
+    unsigned char *bytes;
+    size_t size; /* of `bytes` */
+    uint64_t at; /* file offset of the first byte */
+    size_t len;  /* bytes in use */
+};
+
+struct elf_scratch {
+    struct window window[SLOTS];
+    struct segment *load;
+    size_t load_size;
+};
+
+/* A PT_LOAD segment. */
+struct segment {
+    uint64_t offset, vaddr, filesz, memsz;
+    uint32_t flags;
+};
+
+struct elf_view {
+    const struct elf_source *source;
+    struct elf_scratch *scratch;
+    struct arena *arena;
+    struct object *object;
+    int error; /* errno of the first read that failed (I/O), 0: none */
+    bool is_64, swap;
+
+    struct segment *load;
+    size_t n_loads;
+    uint64_t phdr_end; /* end of everything the program headers describe */
+
+    uint64_t strings, strings_size; /* DT_STRTAB as a file offset; size 0: none */
+    uint64_t symbols;               /* DT_SYMTAB, address */
+    uint64_t gnu_hash, hash;        /* DT_GNU_HASH, DT_HASH, addresses; 0: none */
+    uint64_t verneed, verdef;       /* addresses; 0: none */
+    uint64_t verneed_num, verdef_num;
+};
+
+/* `len` bytes at `offset`; reads up to `ahead` bytes when it reads. NULL: the file has them not. */
+const unsigned char *view_peek(struct elf_view *view, enum slot slot, uint64_t offset, size_t len,
+                               size_t ahead);
+
+/* The file offset of address `vaddr`, through PT_LOAD; *ret_left: file bytes from there on. */
+bool view_offset(const struct elf_view *view, uint64_t vaddr, uint64_t *ret_offset,
+                 uint64_t *ret_left);
+
+/* The string at `offset` of the dynamic string table, in the arena. NULL: out of range. */
+const char *view_string(struct elf_view *view, uint64_t offset);
+
+/* Is the string at `offset` equal to one of the names? Its index, or -1. */
+int view_string_find(struct elf_view *view, uint64_t offset, const char *const *names,
+                     size_t n_names);
+
+/* Remember why the file is malformed; the first reason stays. */
+void view_problem(struct elf_view *view, const char *fmt, ...) PRINTF(2, 3);
+
+static inline uint16_t view_half(const struct elf_view *view, const unsigned char *p)
+{
+    uint16_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+    return view->swap ? __builtin_bswap16(v) : v;
+}
+
+static inline uint32_t view_word(const struct elf_view *view, const unsigned char *p)
+{
+    uint32_t v;
+
+    __builtin_memcpy(&v, p, sizeof(v));
+    return view->swap ? __builtin_bswap32(v) : v;
+}
+
+/* The steps of reading one file, each adding to view->object; elf_read() calls them in order. */
+void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t align);
+void elf_read_versions(struct elf_view *view);
+void elf_read_imports(struct elf_view *view);
+void elf_read_sections(struct elf_view *view);
