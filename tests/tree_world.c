@@ -182,7 +182,7 @@ static int tree_bytes(struct world *world, const struct node *file, size_t max, 
     return 0;
 }
 
-static int tree_list(struct world *world, const struct node *dir,
+static int tree_list(struct world *world, struct node *dir,
                      void (*each)(void *data, const char *name), void *each_data)
 {
     const struct tree_data *data = world->data;
