@@ -1,0 +1,199 @@
+#include "loader/trace.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+const char *call_kind_name(enum call_kind kind)
+{
+    static const char *const names[] = {
+        [CALL_OPEN] = "open",
+        [CALL_STAT] = "stat",
+        [CALL_ACCESS] = "access",
+        [CALL_READLINK] = "readlink",
+    };
+
+    return names[kind];
+}
+
+const char *stage_name(enum stage stage)
+{
+    static const char *const names[] = {
+        [STAGE_DIRECT] = "direct",   [STAGE_RPATH] = "rpath",
+        [STAGE_NOTE] = "note",       [STAGE_LIBRARY_PATH] = "library-path",
+        [STAGE_RUNPATH] = "runpath", [STAGE_CACHE] = "cache",
+        [STAGE_SYSTEM] = "system",   [STAGE_PRELOAD] = "preload",
+        [STAGE_AUDIT] = "audit",
+    };
+
+    return names[stage];
+}
+
+const char *request_kind_name(enum request_kind kind)
+{
+    static const char *const names[] = {
+        [REQUEST_NEEDED] = "needed",
+        [REQUEST_AUXILIARY] = "auxiliary",
+        [REQUEST_FILTER] = "filter",
+        [REQUEST_PRELOAD] = "preload",
+        [REQUEST_PRELOAD_FILE] = "preload-file",
+        [REQUEST_AUDIT] = "audit",
+        [REQUEST_DLOPEN] = "dlopen",
+        [REQUEST_PROGRAM] = "program",
+    };
+
+    return names[kind];
+}
+
+const char *errno_name(int error)
+{
+    static _Thread_local char unknown[32];
+    const char *name = strerrorname_np(error);
+
+    if (name)
+        return name;
+    (void)snprintf(unknown, sizeof(unknown), "errno %d", error);
+    return unknown;
+}
+
+const char *call_result(const struct call *call)
+{
+    if (call->error)
+        return errno_name(call->error);
+    if (call->kind == CALL_STAT)
+        return call->is_dir ? "ok-dir" : "ok-notdir";
+    return "ok";
+}
+
+json_t *storm_json(const struct storm *storm)
+{
+    const struct field {
+        const char *key;
+        uint32_t value;
+    } fields[] =
+        {
+            {"failed_opens", storm->failed_opens},
+            {"failed_stats", storm->failed_stats},
+            {"failed_others", storm->failed_others},
+            {"opens", storm->opens},
+            {"stats", storm->stats},
+            {"others", storm->others},
+            {"objects", storm->objects},
+            {"directories", storm->directories},
+        },
+      *field;
+    json_t *object = json_object();
+
+    for_each (field, fields)
+        json_put_int(object, field->key, field->value);
+    return object;
+}
+
+static json_t *texts_json(const char *const *text, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_push(array, json_text(text[i]));
+    return array;
+}
+
+/* "2.36" from 36, "1.2.5" from 10205; null when it could not be told. */
+static json_t *version_json(const struct profile *profile)
+{
+    char text[48] = "";
+    const int v = profile->version;
+
+    if (profile->libc == LIBC_GLIBC && v > 0)
+        (void)snprintf(text, sizeof(text), "2.%d", v);
+    else if (profile->libc == LIBC_MUSL && v > 0)
+        (void)snprintf(text, sizeof(text), "%d.%d.%d", v / 10000, v / 100 % 100, v % 100);
+    return json_text(*text ? text : NULL);
+}
+
+static json_t *profile_json(const struct profile *profile)
+{
+    static const char *const libcs[] = {
+        [LIBC_NONE] = "none",
+        [LIBC_GLIBC] = "glibc",
+        [LIBC_MUSL] = "musl",
+        [LIBC_UNKNOWN] = "unknown",
+    };
+    static const char *const readers[] = {
+        [READER_NONE] = "none", [READER_A] = "A", [READER_B] = "B"};
+    const size_t plain = profile->n_caps && !*profile->caps[profile->n_caps - 1];
+    json_t *object;
+
+    if (!profile->text)
+        return json_null(); /* nothing that a loader would load */
+    object = json_object();
+    json_put_text(object, "libc", libcs[profile->libc]);
+    json_put(object, "version", version_json(profile));
+    json_put_text(object, "text", profile->text);
+    json_put_text(object, "interp", profile->interp);
+    json_put_text(object, "soname", profile->soname);
+    json_put_text(object, "assumed", profile->assumed);
+    json_put_int(object, "machine", profile->machine);
+    json_put_text(object, "note_reader", readers[profile->reader]);
+    json_put(object, "system_dirs", texts_json(profile->system_dirs, profile->n_system_dirs));
+    json_put_text(object, "cache", profile->cache);
+    json_put_text(object, "preload", profile->preload);
+    json_put_text(object, "lib", profile->lib);
+    json_put_text(object, "platform", profile->platform);
+    json_put(object, "hwcaps", texts_json(profile->caps, profile->n_caps - plain));
+    return object;
+}
+
+/* Path of a loaded object by index; null for -1. */
+static json_t *loaded_path_json(const struct trace *trace, int index)
+{
+    return json_text(index < 0 ? NULL : trace->loaded[index].path);
+}
+
+static json_t *call_json(const struct trace *trace, const struct call *call)
+{
+    const struct request *request = call->request < 0 ? NULL : &trace->request[call->request];
+    json_t *object = json_object();
+
+    json_put_text(object, "call", call_kind_name(call->kind));
+    json_put_text(object, "path", call->path);
+    json_put_text(object, "result", call_result(call));
+    json_put_int(object, "phase", call->phase);
+    json_put(object, "object", loaded_path_json(trace, request ? request->asker : -1));
+    json_put_text(object, "needed", request ? request->name : NULL);
+    json_put_text(object, "stage", stage_name(call->stage));
+    if (call->why)
+        json_put_text(object, "why", call->why);
+    return object;
+}
+
+static json_t *loaded_json(const struct trace *trace, const struct loaded *loaded)
+{
+    json_t *object = json_object();
+
+    json_put_text(object, "path", loaded->path);
+    json_put_text(object, "soname", loaded->soname);
+    json_put(object, "by", loaded_path_json(trace, loaded->by));
+    json_put_int(object, "phase", loaded->phase);
+    return object;
+}
+
+json_t *trace_json(const struct trace *trace)
+{
+    json_t *object = json_object(), *calls = json_array(), *loaded = json_array();
+
+    for (size_t i = 0; i < trace->n_calls; i++)
+        json_push(calls, call_json(trace, &trace->call[i]));
+    for (size_t i = 0; i < trace->n_loaded; i++)
+        json_push(loaded, loaded_json(trace, &trace->loaded[i]));
+    json_put_text(object, "program", trace->program);
+    json_put(object, "profile", profile_json(&trace->profile));
+    json_put_text(object, "cpu", trace->cpu ? trace->cpu->name : NULL);
+    json_put(object, "calls", calls);
+    json_put(object, "loaded", loaded);
+    json_put(object, "storm", storm_json(&trace->storm));
+    json_put(object, "dlopen", storm_json(&trace->dlopen));
+    json_put_text(object, "exit", trace->exit_text);
+    json_put(object, "assumptions", texts_json(trace->assumption, trace->n_assumptions));
+    return object;
+}
