@@ -1,0 +1,71 @@
+/*
+ * Options: what the commands that look at programs have in common, and what follows from it.
+ *
+ *	static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+ *
+ * The command's own parser hands its `struct options` down on ARGP_KEY_INIT
+ * (`state->child_inputs[0] = &own->common`) and leaves ARGP_KEY_ARG to it: arguments are collected
+ * in `arg`. Then a command makes its setting: the world, the CPU and the loader.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "loader/loader.h"
+
+#include <argp.h>
+
+struct options {
+    const char *db;   /* --db; NULL: not given */
+    const char *root; /* --root; "/" */
+    const char *cwd;  /* --cwd; NULL: where we are, or "/" in another root or an index */
+    const char *cpu;  /* --cpu; NULL: the host's for live programs, the policy's for an index */
+    bool has_uid;
+    uint32_t uid; /* --uid */
+    bool json;
+    const char **env; /* --env, all of them, in order */
+    size_t n_env;
+    struct dlopen_call *dlopens; /* --dlopen */
+    size_t n_dlopens;
+    const char **arg; /* what is not an option, `\xNN` read back */
+    size_t n_args;
+    struct arena arena; /* owns all of the above */
+};
+
+/* The child parser: --db --root --env --cwd --uid --cpu --dlopen --json and the arguments. */
+extern const struct argp options_argp;
+
+/*
+ * Parse a command's line. Usage errors end the process with EXIT_USAGE, --help with 0, as argp
+ * does. `input` goes to the parser of `argp`; argv[0] is the command's name.
+ */
+void options_parse(const struct argp *argp, int argc, char **argv, void *input);
+void options_release(struct options *options);
+
+/* True when `arg` names a file to be read as it is now: it has a slash, and no --db is given. */
+bool options_is_live(const struct options *options, const char *arg);
+
+/* The index: --db, else $STORMLINT_DB, else the cache directory's. In the options' arena. */
+const char *options_db(struct options *options);
+
+/* The CPU for live programs and for everything recorded, when --cpu does not say. */
+#define CPU_LIVE   "host"
+#define CPU_POLICY "x86-64-v3"
+
+/* Where programs are started: what they find, on what they run, and the loader over it. */
+struct setting {
+    struct world *world;
+    struct loader *loader;
+    struct cpu cpu;
+    const char *cwd;
+};
+
+/* The file system below --root as it is now. */
+MUST_CHECK int setting_live(struct options *options, struct setting *ret_setting, struct err *err);
+
+/* Over `world` (taken, also on failure), which shows an index. */
+MUST_CHECK int setting_index(struct options *options, struct world *world,
+                             struct setting *ret_setting, struct err *err);
+void setting_release(struct setting *setting);
+
+/* A start of `program` with the options' environment and dlopens; borrowed from them. */
+struct start options_start(const struct options *options, const char *program);
