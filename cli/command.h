@@ -19,3 +19,5 @@ struct command {
     const char *summary;               /* one line, for `stormlint help` */
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
 };
+
+extern const struct command cmd_trace;

@@ -1,0 +1,141 @@
+/*
+ * stormlint trace PROGRAM: every call that the loader makes, in order, with who asked and why.
+ */
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/trace_text.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct trace_options {
+    struct options common;
+    bool calls; /* --calls */
+};
+
+enum { OPT_CALLS = 0x200 };
+
+static const struct argp_option rows[] = {
+    {"calls", OPT_CALLS, NULL, 0, "List every call instead of the tree of who pulled in whom", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg UNUSED, struct argp_state *state)
+{
+    struct trace_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        return 0;
+    case OPT_CALLS:
+        o->calls = true;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->common.n_args != 1)
+            argp_error(state, "one program, please");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "PROGRAM",
+    .doc = "Predict the calls that the dynamic loader makes when PROGRAM starts, without running "
+           "it: who asked for which library, where it was looked for, and what that cost.\v"
+           "PROGRAM with a slash is read as it is now; a bare name is looked up in the index. "
+           "Exit code: 0, the program starts; 1, a library is missing or unusable; 3, the program "
+           "cannot be read.",
+    .children = children,
+};
+
+static void print_text(const struct trace_options *o, const struct trace_view *view)
+{
+    trace_text_header(view);
+    if (view->trace->n_requests && o->calls)
+        trace_text_calls(view);
+    else if (view->trace->n_requests)
+        trace_text_tree(view);
+    if (!o->calls)
+        trace_text_missing(view);
+    trace_text_summary(view);
+}
+
+static int print(const struct trace_options *o, const struct trace_view *view, struct err *err)
+{
+    json_t *value;
+    int r;
+
+    if (!o->common.json) {
+        print_text(o, view);
+        return 0;
+    }
+    value = trace_json(view->trace);
+    r = json_print(value, view->to, view->term.is_terminal, err);
+    json_decref(value);
+    return r;
+}
+
+static int exit_code(const struct trace *trace)
+{
+    return trace->exit == EXIT_OK || trace->exit == EXIT_NOT_DYNAMIC ? EXIT_FINE : EXIT_FINDINGS;
+}
+
+static int trace_program(struct trace_options *o, struct setting *setting, const char *program)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct start start = options_start(&o->common, program);
+    struct trace trace = {0};
+    struct err err = {0};
+    const struct trace_view view = {
+        .to = stdout,
+        .term = term_of(stdout),
+        .arena = &arena,
+        .trace = &trace,
+        .root = o->common.root,
+        .cwd = setting->cwd,
+        .env = start.env,
+        .n_env = start.n_env,
+    };
+
+    start.record = true;
+    if (loader_run(setting->loader, &start, &arena, &trace, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_INCOMPLETE;
+    }
+    if (print(o, &view, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return exit_code(&trace);
+}
+
+static int run(int argc, char **argv)
+{
+    CLEANUP(setting_release) struct setting setting = {0};
+    struct trace_options o = {0};
+    struct err err = {0};
+    int code = EXIT_USAGE;
+
+    options_parse(&argp, argc, argv, &o);
+    if (!options_is_live(&o.common, o.common.arg[0]))
+        log_error("'%s': only paths for now", o.common.arg[0]);
+    else if (setting_live(&o.common, &setting, &err) < 0)
+        log_error("%s", err.text);
+    else
+        code = trace_program(&o, &setting, o.common.arg[0]);
+    options_release(&o.common);
+    return code;
+}
+
+const struct command cmd_trace = {
+    .name = "trace",
+    .summary = "Every call the loader makes for a program, who asked and why",
+    .run = run,
+};

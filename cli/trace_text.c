@@ -1,0 +1,240 @@
+#include "cli/trace_text.h"
+
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words */
+
+const char *stage_words(enum stage stage)
+{
+    static const char *const words[] = {
+        [STAGE_DIRECT] = "by its path",
+        [STAGE_RPATH] = "RPATH",
+        [STAGE_LIBRARY_PATH] = "LD_LIBRARY_PATH",
+        [STAGE_NOTE] = "resolution note",
+        [STAGE_RUNPATH] = "RUNPATH",
+        [STAGE_CACHE] = "library cache",
+        [STAGE_SYSTEM] = "the loader's own directories",
+        [STAGE_PRELOAD] = "preload file",
+        [STAGE_AUDIT] = "audit module",
+    };
+
+    return words[stage];
+}
+
+static const char *error_words(int error)
+{
+    static const struct row {
+        const char *name, *words;
+    } rows[] =
+        {
+            {"ENOENT", "not there"},
+            {"ENOTDIR", "not there: part of the path is no directory"},
+            {"EACCES", "not permitted to this user"},
+            {"ELOOP", "symbolic links in a circle"},
+            {"ENAMETOOLONG", "the name is too long"},
+        },
+      *row;
+
+    for_each (row, rows)
+        if (!strcmp(row->name, errno_name(error)))
+            return row->words;
+    return strerror(error);
+}
+
+static const char *open_words(const struct trace *trace, const struct call *call,
+                              struct arena *arena)
+{
+    const char *why = call->why ? str_escape(arena, call->why) : "cannot be used";
+
+    switch (call->outcome) {
+    case OUTCOME_HIT:
+        return "found: this file is loaded";
+    case OUTCOME_SAME_FILE:
+        return "found: the same file as one in memory already";
+    case OUTCOME_REJECTED:
+        return arena_printf(arena, "not for this loader (%s): the search goes on", why);
+    case OUTCOME_FATAL:
+        return arena_printf(arena, "unusable (%s): the search ends here", why);
+    case OUTCOME_FAILED:
+    case OUTCOME_INFO:
+        break;
+    }
+    if (str_same(call->path, trace->profile.cache))
+        return call->error ? "this loader has no library cache" : "the library cache is read, once";
+    if (str_same(call->path, trace->profile.preload))
+        return call->error ? error_words(call->error) : "its entries are loaded first";
+    return call->error ? error_words(call->error) : "opened";
+}
+
+const char *call_words(const struct trace *trace, const struct call *call, struct arena *arena)
+{
+    switch (call->kind) {
+    case CALL_OPEN:
+        return open_words(trace, call, arena);
+    case CALL_STAT:
+        if (call->error)
+            return arena_printf(arena, "no such directory (%s): never tried again",
+                                error_words(call->error));
+        return call->is_dir ? "a directory: will be tried for every name"
+                            : "not a directory: never tried again";
+    case CALL_ACCESS:
+        if (str_same(call->path, trace->profile.preload))
+            return call->error ? "no file of libraries to load first: as usual"
+                               : "there is a file of libraries to load first";
+        return call->error ? error_words(call->error) : "there, and may be used";
+    case CALL_READLINK:
+        return call->error ? "the program's place is not known: what uses $ORIGIN is dropped"
+                           : "where the program lies, for $ORIGIN";
+    }
+    return "";
+}
+
+/* ---- paths */
+
+enum { HASH_LEN = 32 };
+
+/* A store path's component starts with 32 characters of base 32 and a dash. */
+static bool is_hash(const char *text)
+{
+    return strspn(text, "0123456789abcdfghijklmnpqrsvwxyz") == HASH_LEN && text[HASH_LEN] == '-';
+}
+
+const char *path_short(struct arena *arena, const char *path)
+{
+    for (const char *at = path; (at = strchr(at, '/')) != NULL; at++)
+        if (is_hash(at + 1))
+            return arena_printf(arena, "%.*s...%s", (int)(at + 1 - path), path, at + 1 + HASH_LEN);
+    return path;
+}
+
+const char *trace_shown(const struct trace_view *view, const char *text)
+{
+    return str_escape(view->arena, text);
+}
+
+const char *trace_object(const struct trace_view *view, int index)
+{
+    return trace_shown(view, str_base(view->trace->loaded[index].path));
+}
+
+const char *trace_on(const struct trace_view *view, enum style style)
+{
+    return term_style(&view->term, style);
+}
+
+const char *trace_off(const struct trace_view *view)
+{
+    return term_style(&view->term, STYLE_PLAIN);
+}
+
+void trace_heading(const struct trace_view *view, const char *text)
+{
+    fprintf(view->to, "\n%s%s%s\n", trace_on(view, STYLE_BOLD), text, trace_off(view));
+}
+
+/* ---- costs of searches */
+
+void cost_add(struct cost *cost, const struct call *call)
+{
+    if (!call->error)
+        return;
+    cost->failed_opens += call->kind == CALL_OPEN;
+    cost->failed_stats += call->kind == CALL_STAT;
+}
+
+struct cost trace_cost(const struct trace *trace, const struct request *request)
+{
+    struct cost cost = {0};
+
+    for (size_t i = 0; i < request->n_calls; i++)
+        cost_add(&cost, &trace->call[request->first_call + i]);
+    return cost;
+}
+
+/* ---- header */
+
+static void PRINTF(3, 4)
+    field(const struct trace_view *view, const char *label, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(view->to, "%s%-12s%s ", trace_on(view, STYLE_BOLD), label, trace_off(view));
+    va_start(ap, fmt);
+    vfprintf(view->to, fmt, ap);
+    va_end(ap);
+    fputc('\n', view->to);
+}
+
+static const char *list_text(const struct trace_view *view, const char *const *text, size_t n)
+{
+    struct str list = {.arena = view->arena};
+
+    str_add(&list, "");
+    for (size_t i = 0; i < n; i++)
+        str_printf(&list, "%s%s", i ? ", " : "", trace_shown(view, text[i]));
+    return list.text;
+}
+
+static void header_loader(const struct trace_view *view)
+{
+    static const char *const readers[] = {
+        [READER_NONE] = NULL,
+        [READER_A] = "reads resolution notes (first form of the patch)",
+        [READER_B] = "reads resolution notes (second form of the patch)",
+    };
+    const struct profile *p = &view->trace->profile;
+
+    field(view, "loader", "%s: %s", trace_shown(view, p->interp ? p->interp : "?"),
+          trace_shown(view, p->text));
+    if (p->assumed)
+        field(view, "", "%s%s%s", trace_on(view, STYLE_YELLOW), trace_shown(view, p->assumed),
+              trace_off(view));
+    field(view, "", "its own directories: %s",
+          p->n_system_dirs ? list_text(view, p->system_dirs, p->n_system_dirs) : "none");
+    if (p->cache)
+        field(view, "", "its library cache: %s", trace_shown(view, p->cache));
+    if (p->preload)
+        field(view, "", "its file of libraries to load first: %s", trace_shown(view, p->preload));
+    if (readers[p->reader])
+        field(view, "", "%s", readers[p->reader]);
+}
+
+static void header_cpu(const struct trace_view *view)
+{
+    const struct profile *p = &view->trace->profile;
+    const size_t n = p->n_caps && !*p->caps[p->n_caps - 1] ? p->n_caps - 1 : p->n_caps;
+    const char *name = view->trace->cpu ? view->trace->cpu->name : "unknown";
+
+    if (n == 0) {
+        field(view, "CPU", "%s: no sub-directories for it", name);
+        return;
+    }
+    field(view, "CPU", "%s: in each directory these sub-directories are tried before it:", name);
+    field(view, "", "%s", list_text(view, p->caps, n));
+}
+
+void trace_text_header(const struct trace_view *view)
+{
+    const struct trace *t = view->trace;
+
+    for (size_t i = 0; i < view->n_wrappers; i++)
+        field(view, "wrapper", "%s", trace_shown(view, view->wrapper[i]));
+    field(view, "program", "%s", trace_shown(view, t->program));
+    if (t->profile.text) {
+        header_loader(view);
+        header_cpu(view);
+    }
+    if (view->root && strcmp(view->root, "/") != 0)
+        field(view, "root", "%s", trace_shown(view, view->root));
+    field(view, "directory", "%s", trace_shown(view, view->cwd));
+    if (view->n_env == 0)
+        field(view, "environment", "empty");
+    for (size_t i = 0; i < view->n_env; i++)
+        field(view, i ? "" : "environment", "%s", trace_shown(view, view->env[i]));
+    for (size_t i = 0; i < t->n_assumptions; i++)
+        field(view, "assumed", "%s%s%s", trace_on(view, STYLE_YELLOW),
+              trace_shown(view, t->assumption[i]), trace_off(view));
+}
