@@ -1,0 +1,58 @@
+#include "cli/storm_text.h"
+
+#include "base/str.h"
+#include "cli/trace_text.h"
+
+#include <string.h>
+
+static void storm_numbers(FILE *to, const struct storm *s)
+{
+    fprintf(to, "%7u %7u %7u %7u %7u %7u  ", s->failed_opens, s->failed_stats, s->opens, s->stats,
+            s->objects, s->directories);
+}
+
+enum { NUMBERS_WIDTH = 6 * 8 + 1 };
+
+static void row_print(FILE *to, const struct term *term, const struct storm_row *row)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const char *path = str_escape(&arena, row->program);
+
+    if (term->width && NUMBERS_WIDTH + term_columns(path) > term->width)
+        path = path_short(&arena, path);
+    storm_numbers(to, &row->storm);
+    fputs(path, to);
+    if (row->exit != EXIT_OK)
+        fprintf(to, "  %s(%s)%s", term_style(term, STYLE_YELLOW),
+                str_escape(&arena, row->exit_text ? row->exit_text : "?"),
+                term_style(term, STYLE_PLAIN));
+    fputc('\n', to);
+    if (row->dlopen.opens || row->dlopen.stats) {
+        storm_numbers(to, &row->dlopen);
+        fputs("  its dlopens after the start\n", to);
+    }
+}
+
+void storm_text_table(FILE *to, const struct storm_row *row, size_t n, size_t top)
+{
+    const struct term term = term_of(to);
+    struct storm sum = {0};
+    const size_t shown = n < top ? n : top;
+
+    fprintf(to, "%s%7s %7s%s\n", term_style(&term, STYLE_BOLD), "failed", "failed",
+            term_style(&term, STYLE_PLAIN));
+    fprintf(to, "%s%7s %7s %7s %7s %7s %7s  %s%s\n", term_style(&term, STYLE_BOLD), "opens",
+            "stats", "opens", "stats", "objects", "dirs", "program",
+            term_style(&term, STYLE_PLAIN));
+    for (size_t i = 0; i < shown; i++)
+        row_print(to, &term, &row[i]);
+    for (size_t i = 0; i < n; i++)
+        storm_add(&sum, &row[i].storm);
+    if (n < 2)
+        return;
+    fputs(term_style(&term, STYLE_BOLD), to);
+    storm_numbers(to, &sum);
+    fprintf(to, "total of %zu programs%s\n", n, term_style(&term, STYLE_PLAIN));
+    if (shown < n)
+        fprintf(to, "(%zu more programs are not listed; --top 0 lists all)\n", n - shown);
+}
