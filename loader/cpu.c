@@ -26,11 +26,128 @@ static const char *const i686_legacy[] = {"sse2", NULL};
 static const char *const s390_legacy[] = {"zarch", "ldisp", "eimm", "dfp",
                                           "vx",    "vxe",   "vxe2", NULL};
 
-#define X86(text, level_, wide)                                                                    \
+/*
+ * What levels and platforms are made of. One row a feature: where CPUID tells it and which state
+ * the OS must save for it to be usable; which level needs it; the name that GLIBC_TUNABLES hides it
+ * by (NULL: it cannot be hidden). The row's number is its bit in struct cpu.
+ */
+enum leaf { LEAF_1_C, LEAF_7_B, LEAF_81_C, LEAVES };
+enum { XCR0_YMM = 0x6, XCR0_ZMM = 0xe6 };
+enum role { BMI = 1 << 0, HASWELL = 1 << 1, PHI = 1 << 2, AVX512_1 = 1 << 3, ER = 1 << 4 };
+
+static const struct feature {
+    const char *name;
+    enum leaf leaf;
+    unsigned bit, xcr0;
+    int level;      /* the x86-64 level that needs it; 5: none of the four */
+    unsigned roles; /* what else it is part of */
+} features[] = {
+    {NULL, LEAF_1_C, 1u << 13, 0, 2, 0}, /* CMPXCHG16B */
+    {NULL, LEAF_81_C, 1u << 0, 0, 2, 0}, /* LAHF */
+    {NULL, LEAF_1_C, 1u << 0, 0, 2, 0},  /* SSE3 */
+    {"POPCNT", LEAF_1_C, 1u << 23, 0, 2, HASWELL},
+    {"SSSE3", LEAF_1_C, 1u << 9, 0, 2, 0},
+    {"SSE4_1", LEAF_1_C, 1u << 19, 0, 2, 0},
+    {"SSE4_2", LEAF_1_C, 1u << 20, 0, 2, 0},
+    {"AVX", LEAF_1_C, 1u << 28, XCR0_YMM, 3, 0},
+    {"AVX2", LEAF_7_B, 1u << 5, XCR0_YMM, 3, HASWELL},
+    {NULL, LEAF_1_C, 1u << 29, XCR0_YMM, 3, 0}, /* F16C */
+    {"FMA", LEAF_1_C, 1u << 12, XCR0_YMM, 3, HASWELL},
+    {"LZCNT", LEAF_81_C, 1u << 5, 0, 3, HASWELL},
+    {"MOVBE", LEAF_1_C, 1u << 22, 0, 3, HASWELL},
+    {"BMI1", LEAF_7_B, 1u << 3, 0, 3, BMI | HASWELL},
+    {"BMI2", LEAF_7_B, 1u << 8, 0, 3, BMI | HASWELL},
+    {"AVX512F", LEAF_7_B, 1u << 16, XCR0_ZMM, 4, 0},
+    {"AVX512DQ", LEAF_7_B, 1u << 17, XCR0_ZMM, 4, AVX512_1},
+    {"AVX512CD", LEAF_7_B, 1u << 28, XCR0_ZMM, 4, AVX512_1 | PHI},
+    {"AVX512BW", LEAF_7_B, 1u << 30, XCR0_ZMM, 4, AVX512_1},
+    {"AVX512VL", LEAF_7_B, 1u << 31, XCR0_ZMM, 4, AVX512_1},
+    {"AVX512PF", LEAF_7_B, 1u << 26, XCR0_ZMM, 5, PHI},
+    {"AVX512ER", LEAF_7_B, 1u << 27, XCR0_ZMM, 5, PHI | ER},
+};
+
+/* All features that the levels up to `level` need. */
+static uint32_t features_of_level(int level)
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        if (features[i].level <= level)
+            bits |= UINT32_C(1) << i;
+    return bits;
+}
+
+/* Does the CPU have every feature of a role? */
+static bool has_role(const struct cpu *cpu, unsigned role)
+{
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        if (features[i].roles & role && !(cpu->features & UINT32_C(1) << i))
+            return false;
+    return true;
+}
+
+int cpu_level(const struct cpu *cpu, bool with_bmi)
+{
+    int level = 4;
+
+    for (size_t i = 0; i < ARRAY_LEN(features); i++) {
+        const struct feature *f = &features[i];
+        const bool asked = with_bmi || !(f->roles & BMI);
+
+        if (asked && !(cpu->features & UINT32_C(1) << i) && f->level <= level)
+            level = f->level - 1;
+    }
+    return level;
+}
+
+bool cpu_avx512_1(const struct cpu *cpu)
+{
+    return cpu->intel && has_role(cpu, AVX512_1) && !has_role(cpu, ER);
+}
+
+const char *cpu_platform(const struct cpu *cpu)
+{
+    if (cpu->intel && has_role(cpu, PHI))
+        return "xeon_phi";
+    return cpu->intel && has_role(cpu, HASWELL) ? "haswell" : cpu->platform;
+}
+
+bool cpu_hide(struct cpu *cpu, const char *tunables)
+{
+    static const char name[] = "glibc.cpu.hwcaps=";
+    bool all_known = true;
+
+    while (*tunables) {
+        const size_t len = strcspn(tunables, ":");
+        const char *at = tunables, *end = tunables + len;
+
+        tunables = end + (*end == ':');
+        if (strncmp(at, name, strlen(name)) != 0) {
+            all_known &= strncmp(at, "glibc.cpu.", strlen("glibc.cpu.")) != 0;
+            continue;
+        }
+        for (at += strlen(name); at < end; at += at < end) {
+            const size_t word = strcspn(at, ",:");
+            bool known = false;
+
+            for (size_t i = 0; *at == '-' && i < ARRAY_LEN(features); i++) {
+                if (!features[i].name || strlen(features[i].name) != word - 1 ||
+                    strncmp(at + 1, features[i].name, word - 1) != 0)
+                    continue;
+                cpu->features &= ~(UINT32_C(1) << i);
+                known = true;
+            }
+            all_known &= known;
+            at += word;
+        }
+    }
+    return all_known;
+}
+
+#define X86(text, level_, vendor)                                                                  \
     {                                                                                              \
-        .name = (text), .machine = EM_X86_64, .platform = "x86_64", .level = (level_),             \
-        .level_bmi = (level_), .haswell = (level_) >= 3, .avx512_1 = (level_) >= 4,                \
-        .intel = (wide), .levels = none, .legacy = none                                            \
+        .name = (text), .machine = EM_X86_64, .platform = "x86_64", .x86_level = (level_),         \
+        .intel = (vendor), .levels = none, .legacy = none                                          \
     }
 #define OTHER(text, em, platform_, levels_, legacy_)                                               \
     {                                                                                              \
@@ -88,42 +205,6 @@ const char *cpu_default(uint16_t machine)
 
 #if defined(__x86_64__)
 
-/* One feature: where CPUID tells it, and which state the OS must save for it to be usable. */
-enum leaf { LEAF_1_C, LEAF_1_D, LEAF_7_B, LEAF_81_C, LEAVES };
-enum { XCR0_YMM = 0x6, XCR0_ZMM = 0xe6 };
-
-static const struct feature {
-    enum leaf leaf;
-    unsigned bit;
-    unsigned xcr0;
-    int level; /* the x86-64 level that needs it; 0: none */
-    bool bmi;  /* asked for level 3 only since glibc 2.37 */
-    bool haswell, phi, avx512_1;
-} features[] = {
-    {LEAF_1_C, bit_CMPXCHG16B, 0, .level = 2},
-    {LEAF_81_C, bit_LAHF_LM, 0, .level = 2},
-    {LEAF_1_C, bit_POPCNT, 0, .level = 2, .haswell = true},
-    {LEAF_1_C, bit_SSE3, 0, .level = 2},
-    {LEAF_1_C, bit_SSSE3, 0, .level = 2},
-    {LEAF_1_C, bit_SSE4_1, 0, .level = 2},
-    {LEAF_1_C, bit_SSE4_2, 0, .level = 2},
-    {LEAF_1_C, bit_AVX, XCR0_YMM, .level = 3},
-    {LEAF_7_B, bit_AVX2, XCR0_YMM, .level = 3, .haswell = true},
-    {LEAF_1_C, bit_F16C, XCR0_YMM, .level = 3},
-    {LEAF_1_C, bit_FMA, XCR0_YMM, .level = 3, .haswell = true},
-    {LEAF_81_C, bit_LZCNT, 0, .level = 3, .haswell = true},
-    {LEAF_1_C, bit_MOVBE, 0, .level = 3, .haswell = true},
-    {LEAF_7_B, bit_BMI, 0, .level = 3, .bmi = true, .haswell = true},
-    {LEAF_7_B, bit_BMI2, 0, .level = 3, .bmi = true, .haswell = true},
-    {LEAF_7_B, bit_AVX512F, XCR0_ZMM, .level = 4},
-    {LEAF_7_B, bit_AVX512BW, XCR0_ZMM, .level = 4, .avx512_1 = true},
-    {LEAF_7_B, bit_AVX512CD, XCR0_ZMM, .level = 4, .avx512_1 = true, .phi = true},
-    {LEAF_7_B, bit_AVX512DQ, XCR0_ZMM, .level = 4, .avx512_1 = true},
-    {LEAF_7_B, bit_AVX512VL, XCR0_ZMM, .level = 4, .avx512_1 = true},
-    {LEAF_7_B, bit_AVX512ER, XCR0_ZMM, .phi = true},
-    {LEAF_7_B, bit_AVX512PF, XCR0_ZMM, .phi = true},
-};
-
 static unsigned xcr0(unsigned leaf_1_c)
 {
     unsigned low, high;
@@ -136,16 +217,11 @@ static unsigned xcr0(unsigned leaf_1_c)
 
 static int cpu_host(struct cpu *ret_cpu, struct err *err)
 {
-    unsigned a, b, c, d, leaf[LEAVES] = {0}, saved;
-    int missing = 5, missing_bmi = 5; /* lowest level that lacks a feature */
+    unsigned a, b, c, d, leaf[LEAVES] = {0}, vendor[4] = {0}, saved;
     struct cpu cpu = X86("host", 1, false);
-    const struct feature *f;
-    bool phi = true, haswell = true, avx512_1 = true, er = false;
-    char vendor[13] = "";
 
     (void)err;
-    (void)__get_cpuid(0, &a, (unsigned *)(void *)vendor, (unsigned *)(void *)(vendor + 8),
-                      (unsigned *)(void *)(vendor + 4));
+    (void)__get_cpuid(0, &a, &vendor[0], &vendor[2], &vendor[1]);
     if (__get_cpuid(1, &a, &b, &c, &d))
         leaf[LEAF_1_C] = c;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
@@ -153,28 +229,13 @@ static int cpu_host(struct cpu *ret_cpu, struct err *err)
     if (__get_cpuid(0x80000001, &a, &b, &c, &d))
         leaf[LEAF_81_C] = c;
     saved = xcr0(leaf[LEAF_1_C]);
-    for_each (f, features) {
-        const bool usable = leaf[f->leaf] & f->bit && (saved & f->xcr0) == f->xcr0;
-
-        er |= usable && f->bit == bit_AVX512ER && f->leaf == LEAF_7_B;
-        if (usable)
-            continue;
-        phi &= !f->phi;
-        haswell &= !f->haswell;
-        avx512_1 &= !f->avx512_1;
-        if (f->level && f->level < missing_bmi)
-            missing_bmi = f->level;
-        if (f->level && !f->bmi && f->level < missing)
-            missing = f->level;
-    }
-    cpu.level = missing - 1;
-    cpu.level_bmi = missing_bmi - 1;
-    cpu.intel = strcmp(vendor, "GenuineIntel") == 0;
-    cpu.haswell = haswell;
-    cpu.xeon_phi = phi;
-    cpu.avx512_1 = avx512_1 && !er;
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        if (leaf[features[i].leaf] & features[i].bit &&
+            (saved & features[i].xcr0) == features[i].xcr0)
+            cpu.features |= UINT32_C(1) << i;
+    cpu.intel = memcmp(vendor, "GenuineIntel", 12) == 0;
     /* shown to people as the row that says the same; odd CPUs keep their own bits */
-    cpu.name = cpus[cpu.level_bmi - 1 + (cpu.intel ? 4 : 0)].name;
+    cpu.name = cpus[cpu_level(&cpu, true) - 1 + (cpu.intel ? 4 : 0)].name;
     *ret_cpu = cpu;
     return 0;
 }
@@ -201,6 +262,8 @@ int cpu_find(const char *name, struct cpu *ret_cpu, struct err *err)
 
         if (strcmp(cpu->name, name) == 0) {
             *ret_cpu = *cpu;
+            if (cpu->machine == EM_X86_64)
+                ret_cpu->features = features_of_level(cpu->x86_level);
             return 0;
         }
         (void)snprintf(known + len, sizeof(known) - len, ", %s", cpu->name);

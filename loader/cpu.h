@@ -13,12 +13,10 @@ struct cpu {
     uint16_t machine;     /* e_machine */
     const char *platform; /* AT_PLATFORM as the kernel gives it; NULL: none */
 
-    /* x86-64: the highest level, 1 to 4, without and with the BMI bits v3 needs since 2.37 */
-    int level, level_bmi;
-    bool intel;    /* the loader overrides the platform on Intel's CPUs */
-    bool haswell;  /* AVX2, FMA, BMI1, BMI2, LZCNT, MOVBE, POPCNT usable */
-    bool xeon_phi; /* AVX512 CD, ER, PF usable */
-    bool avx512_1; /* AVX512 CD, BW, DQ, VL and not ER */
+    /* x86-64: feature bits (rows of a table in cpu.c), and the level they were made from */
+    uint32_t features;
+    int x86_level;
+    bool intel; /* the loader overrides the platform on Intel's CPUs */
 
     /* other machines: names of glibc-hwcaps levels, best first, and the legacy hwcap names */
     const char *const *levels;
@@ -30,6 +28,21 @@ struct cpu {
  * `host` asks the processor this runs on (CPUID and XCR0 on x86-64).
  */
 MUST_CHECK int cpu_find(const char *name, struct cpu *ret_cpu, struct err *err);
+
+/* x86-64: the highest level, 1 to 4; since glibc 2.37 level 3 asks for the BMI bits too. */
+int cpu_level(const struct cpu *cpu, bool with_bmi);
+
+/* The platform as the loader sees it ("haswell" instead of AT_PLATFORM on Intel). NULL: none. */
+const char *cpu_platform(const struct cpu *cpu);
+
+/* The legacy hwcap name avx512_1 applies. */
+bool cpu_avx512_1(const struct cpu *cpu);
+
+/*
+ * Hide what the value of GLIBC_TUNABLES hides (glibc.cpu.hwcaps=-AVX512F,...). False: it also says
+ * something about the CPU that is not understood.
+ */
+bool cpu_hide(struct cpu *cpu, const char *tunables);
 
 /* Every name that cpu_find() knows, "host" excepted; ends with NULL. */
 const char *const *cpu_names(void);

@@ -470,9 +470,11 @@ static void list_residents(struct run *run)
 
 static void assume_variables(struct run *run)
 {
-    static const char *const unmodelled[] = {"GLIBC_TUNABLES", "LD_HWCAP_MASK", "LD_ASSUME_KERNEL"};
+    static const char *const unmodelled[] = {"LD_HWCAP_MASK", "LD_ASSUME_KERNEL"};
     const char *const *name;
 
+    if (!run->setup->tunables_known)
+        run_assume(run, "GLIBC_TUNABLES says something about the CPU that is not predicted");
     for_each (name, unmodelled)
         if (run_env(run, *name, false))
             run_assume(run, "%s is set; its effect on the search is not predicted", *name);

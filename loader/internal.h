@@ -56,8 +56,11 @@ struct image {
 /* Everything that depends on one loader file: its profile and what was derived under it. */
 struct setup {
     struct setup *next;
-    const struct name *interp; /* the PT_INTERP string */
-    struct node *node;         /* the loader file; NULL: see problem */
+    const struct name *interp;   /* the PT_INTERP string */
+    const struct name *tunables; /* GLIBC_TUNABLES; "": not set */
+    bool tunables_known;         /* they say nothing else about the CPU */
+    struct cpu cpu;              /* without what the tunables hide */
+    struct node *node;           /* the loader file; NULL: see problem */
     const char *problem;
     struct profile profile;
     const struct name *self_names[2]; /* interp string, DT_SONAME; NULL where none */
@@ -80,8 +83,11 @@ struct loader {
     struct run *run;          /* per-run state, reused */
 };
 
-/* The setup of an interpreter as a program names it. Never NULL; `problem` tells a useless one. */
-struct setup *setup_get(struct loader *loader, const char *interp);
+/*
+ * The setup of an interpreter as a program names it, under a value of GLIBC_TUNABLES ("": none).
+ * Never NULL; `problem` tells a useless one.
+ */
+struct setup *setup_get(struct loader *loader, const char *interp, const char *tunables);
 
 /* The directory of a composed string; known ones are the same pointer. */
 struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len);

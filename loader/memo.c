@@ -260,7 +260,7 @@ static const char *setup_load(struct loader *loader, struct setup *setup)
         return arena_printf(loader->arena, "loader '%s': not an ELF file", setup->interp->text);
     real = world_path(loader->arena, at.node);
     setup->node = at.node;
-    profile_make(loader->arena, object, setup->interp->text, real, loader->cpu, &setup->profile);
+    profile_make(loader->arena, object, setup->interp->text, real, &setup->cpu, &setup->profile);
     setup->self_names[0] = setup->interp;
     if (object->soname)
         setup->self_names[1] = intern(world->names, object->soname);
@@ -272,16 +272,20 @@ static const char *setup_load(struct loader *loader, struct setup *setup)
     return NULL;
 }
 
-struct setup *setup_get(struct loader *loader, const char *interp)
+struct setup *setup_get(struct loader *loader, const char *interp, const char *tunables)
 {
     const struct name *name = intern(loader->world->names, interp);
+    const struct name *hidden = intern(loader->world->names, tunables);
     struct setup *setup;
 
     for (setup = loader->setups; setup; setup = setup->next)
-        if (setup->interp == name)
+        if (setup->interp == name && setup->tunables == hidden)
             return setup;
     setup = arena_alloc(loader->arena, sizeof(*setup));
     setup->interp = name;
+    setup->tunables = hidden;
+    setup->cpu = *loader->cpu;
+    setup->tunables_known = cpu_hide(&setup->cpu, tunables);
     setup->next = loader->setups;
     loader->setups = setup;
     setup->problem = setup_load(loader, setup);

@@ -101,11 +101,10 @@ static void add_levels(struct arena *arena, const struct cpu *cpu, struct profil
         const char *level;
         int version;
     } newer[] = {{"z16", 36}, {"z17", 42}};
-    const int level = p->version >= V_NO_LEGACY ? cpu->level_bmi : cpu->level;
     const struct since *since;
 
     if (cpu->machine == EM_X86_64)
-        for (int l = level; l >= 2; l--)
+        for (int l = cpu_level(cpu, p->version >= V_NO_LEGACY); l >= 2; l--)
             cap_add(arena, p, arena_printf(arena, "glibc-hwcaps/x86-64-v%d/", l));
     for (const char *const *name = cpu->levels; name && *name; name++) {
         bool known = true;
@@ -129,7 +128,7 @@ static void add_legacy(struct arena *arena, const struct cpu *cpu, struct profil
 
     if (cpu->machine == EM_X86_64) {
         name[n++] = "x86_64";
-        if (cpu->intel && cpu->avx512_1)
+        if (cpu_avx512_1(cpu))
             name[n++] = "avx512_1";
     }
     for (const char *const *legacy = cpu->legacy; *legacy && n < LEGACY_NAMES_MAX - 2; legacy++)
@@ -155,20 +154,13 @@ static uint64_t cache_hwcaps(const struct cpu *cpu, const struct profile *p)
     if (cpu->machine != EM_X86_64)
         return bits;
     bits |= UINT64_C(1) << 1; /* x86_64 */
-    if (cpu->intel && cpu->avx512_1)
+    if (cpu_avx512_1(cpu))
         bits |= UINT64_C(1) << 2;
     if (p->platform && strcmp(p->platform, "haswell") == 0)
         bits |= UINT64_C(1) << 50;
     if (p->platform && strcmp(p->platform, "xeon_phi") == 0)
         bits |= UINT64_C(1) << 51;
     return bits;
-}
-
-static const char *platform_of(const struct cpu *cpu)
-{
-    if (cpu->intel && cpu->xeon_phi)
-        return "xeon_phi";
-    return cpu->intel && cpu->haswell ? "haswell" : cpu->platform;
 }
 
 void profile_make(struct arena *arena, const struct object *object, const char *interp,
@@ -198,7 +190,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
                                  "profile unknown, assumed %s: '%s' is neither glibc's "
                                  "loader nor musl's",
                                  p.text, interp_path);
-    p.platform = platform_of(cpu);
+    p.platform = cpu_platform(cpu);
     p.cache_flags = cache_flags(&p);
     p.cache_hwcaps = cache_hwcaps(cpu, &p);
     if (p.libc == LIBC_GLIBC && p.version >= V_HWCAPS)

@@ -368,6 +368,7 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
     struct trace trace = {.program = start->program, .cpu = loader->cpu, .exit_text = "ok"};
     struct run *run = loader->run;
     const struct object *object;
+    const char *tunables;
     struct setup *setup;
 
     if (at.error)
@@ -380,7 +381,8 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
                        start->program,
                        at.node->object_error ? strerror(at.node->object_error) : "not an ELF file");
     run_begin(run, loader, start, arena, &trace);
-    setup = object->interp ? setup_get(loader, object->interp) : NULL;
+    tunables = loader->secure ? NULL : run_env(run, "GLIBC_TUNABLES", false);
+    setup = object->interp ? setup_get(loader, object->interp, tunables ? tunables : "") : NULL;
     run->setup = setup;
     if (!setup) {
         run_exit(run, EXIT_NOT_DYNAMIC, "not dynamic: no loader is asked for");
