@@ -8,8 +8,9 @@
  *	search.c   where is a name? path lists, the walk, the cache
  *	ldcache.c  the cache file
  *	note.c     the resolution note
- *	glibc.c    one start under glibc: preloads, needed names, dlopens
+ *	glibc*.c   one start under glibc: audit modules, preloads, needed names, dlopens
  *	musl.c     one start under musl
+ *	explicit.c ld.so [options] PROGRAM
  */
 #pragma once
 
@@ -56,15 +57,14 @@ struct image {
 /* Everything that depends on one loader file: its profile and what was derived under it. */
 struct setup {
     struct setup *next;
-    const struct name *interp;   /* the PT_INTERP string */
-    const struct name *tunables; /* GLIBC_TUNABLES; "": not set */
-    bool tunables_known;         /* they say nothing else about the CPU */
-    struct cpu cpu;              /* without what the tunables hide */
-    struct node *node;           /* the loader file; NULL: see problem */
+    const struct name *interp; /* variant.interp */
+    const struct name *key;    /* the rest of the variant, as one string */
+    bool tunables_known;       /* they say nothing else about the CPU */
+    struct cpu cpu;            /* without what the tunables hide */
+    struct node *node;         /* the loader file; NULL: see problem */
     const char *problem;
     struct profile profile;
-    const struct name *self_names[2]; /* interp string, DT_SONAME; NULL where none */
-    struct dir **dir_by_name;         /* by id of the path's name */
+    struct dir **dir_by_name; /* by id of the path's name */
     struct image **image_by_name;
     uint32_t n_dir_slots, n_image_slots;
     uint32_t n_dirs;
@@ -83,11 +83,15 @@ struct loader {
     struct run *run;          /* per-run state, reused */
 };
 
-/*
- * The setup of an interpreter as a program names it, under a value of GLIBC_TUNABLES ("": none).
- * Never NULL; `problem` tells a useless one.
- */
-struct setup *setup_get(struct loader *loader, const char *interp, const char *tunables);
+/* What decides a setup. Strings are "" when not given. */
+struct variant {
+    const char *interp;         /* as the program names it, or as it was invoked */
+    const char *tunables;       /* GLIBC_TUNABLES */
+    const char *prepend, *mask; /* --glibc-hwcaps-prepend, --glibc-hwcaps-mask */
+};
+
+/* Never NULL; `problem` tells a useless one. */
+struct setup *setup_get(struct loader *loader, const struct variant *variant);
 
 /* The directory of a composed string; known ones are the same pointer. */
 struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len);
@@ -133,6 +137,7 @@ struct lib {
     struct lib *chain;   /* who loaded it, for the RPATH chain; NULL: nobody */
     int index;           /* in trace.loaded; -1: not there (yet) */
     bool is_main, is_self;
+    bool opened; /* its own list of dependencies is complete: dlopen asks nothing again */
     const struct name **name; /* every name it is known by */
     size_t n_names;
 };
@@ -156,6 +161,7 @@ struct known {
 enum cache_state { CACHE_UNASKED, CACHE_ABSENT, CACHE_MAPPED };
 
 struct ldcache;
+struct explicit;
 
 struct run {
     struct loader *loader;
@@ -184,8 +190,9 @@ struct run {
     struct ldcache *cache_data;
     const char *origin; /* of the program; NULL: not asked, or cannot be told */
     bool origin_asked;
-    bool inhibit_cache;
-    const char *inhibit_rpath; /* --inhibit-rpath; NULL: none */
+    struct explicit *explicit; /* NULL: the kernel started the program */
+    const char *musl_system;   /* musl: its system path once it was asked for */
+    bool list_only;            /* --list: a missing library does not end it */
 };
 
 /* Record one call; `path` is only looked at when calls are kept. */
@@ -214,6 +221,9 @@ struct lib *lib_known(struct run *run, const struct space *space, const struct n
 struct lib *lib_same_file(const struct space *space, const struct node *node);
 void space_reordered(struct run *run, struct space *space);
 
+/* The program's image: its $ORIGIN is told by glibc_origin(), its header is not judged. */
+struct image *main_image(struct loader *loader, const char *program, struct node *node);
+
 /* The state byte of (dir, cap) in this process. Counts a directory's first visit. */
 uint8_t *run_dir_state(struct run *run, const struct dir *dir);
 
@@ -240,6 +250,9 @@ struct found open_path(struct run *run, const struct name *path, enum stage stag
 /* Open the cache (at most once while it is known); with `name`: look it up and open the entry. */
 struct found search_cache(struct run *run, const struct lib *asker, const struct name *name);
 
+/* --inhibit-rpath names this object: it has no path lists. */
+bool run_inhibited(const struct run *run, const struct lib *lib);
+
 /* ---- ldcache.c */
 
 /* Parse a cache file's bytes; NULL: not valid, the loader does without. Borrows `bytes`. */
@@ -255,7 +268,71 @@ const char *ldcache_find(const struct ldcache *cache, const struct profile *prof
 /* The path list that the object's resolution note gives for a name; NULL: none, or no note. */
 const char *note_find(const struct object *object, const char *name);
 
-/* ---- glibc.c, musl.c */
+/* ---- glibc_deps.c: names asked for, and the work list (docs/loader.md, 3, 4, 15) */
+
+/* What became of one request; `lib` is set when it was answered. */
+struct answer {
+    struct lib *lib;
+    bool is_new;
+    const char *why; /* NULL, or why what was found cannot be used */
+};
+
+struct ask {
+    enum request_kind kind;
+    struct space *space;
+    struct lib *asker;       /* whose paths are searched */
+    struct lib *chain;       /* what the new object's loader is */
+    const struct lib *shown; /* who is said to have asked; NULL: nobody */
+    unsigned flags;          /* enum search_flags */
+};
+
+/* Known by name, else searched, else the same file, else a new object. */
+struct answer ask_name(struct run *run, const struct ask *ask, const struct name *name);
+
+struct work {
+    struct lib *lib;
+    bool done;
+    struct work *next;
+};
+
+struct worklist {
+    struct work *head, *tail;
+};
+
+void work_append(struct run *run, struct worklist *list, struct lib *lib);
+
+/* Breadth-first from what is in the list. False: an error ended it. */
+bool work_all(struct run *run, struct space *space, struct worklist *list, unsigned flags);
+
+/* ---- glibc.c, glibc_audit.c, glibc_dlopen.c */
 
 void glibc_start(struct run *run);
+void glibc_audit(struct run *run);
+void glibc_dlopen(struct run *run, const struct dlopen_call *call);
+
+/* The program's $ORIGIN: asked for once, at the first token of any kind. NULL: cannot be told. */
+const char *glibc_origin(struct run *run);
+
+/* The loaded object that a dlopen names as its caller; NULL: none. */
+struct lib *run_caller(const struct run *run, const char *caller);
+
+/* Objects loaded since space->n was `n` are forgotten, their names too. */
+void run_forget(struct run *run, struct space *space, size_t n, size_t n_loaded);
+
+/* ---- musl.c */
+
 void musl_start(struct run *run);
+void musl_dlopen(struct run *run, const struct dlopen_call *call);
+
+/* ---- explicit.c: ld.so [options] PROGRAM */
+
+struct explicit
+{
+    const char *program;
+    const char *library_path, *preload, *audit, *inhibit_rpath; /* NULL: not given */
+    const char *prepend, *mask;                                 /* of glibc-hwcaps; NULL */
+    bool inhibit_cache, list_only;
+};
+
+MUST_CHECK int explicit_parse(const struct start *start, bool musl, struct explicit *ret_explicit,
+                              struct err *err);

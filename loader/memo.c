@@ -261,9 +261,6 @@ static const char *setup_load(struct loader *loader, struct setup *setup)
     real = world_path(loader->arena, at.node);
     setup->node = at.node;
     profile_make(loader->arena, object, setup->interp->text, real, &setup->cpu, &setup->profile);
-    setup->self_names[0] = setup->interp;
-    if (object->soname)
-        setup->self_names[1] = intern(world->names, object->soname);
     for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
         dirlist_add(loader, &setup->system,
                     dir_get(loader, setup, setup->profile.system_dirs[i],
@@ -272,22 +269,27 @@ static const char *setup_load(struct loader *loader, struct setup *setup)
     return NULL;
 }
 
-struct setup *setup_get(struct loader *loader, const char *interp, const char *tunables)
+struct setup *setup_get(struct loader *loader, const struct variant *variant)
 {
-    const struct name *name = intern(loader->world->names, interp);
-    const struct name *hidden = intern(loader->world->names, tunables);
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct intern *names = loader->world->names;
+    const struct name *interp = intern(names, variant->interp);
+    const struct name *key = intern(names, arena_printf(&scratch, "%s\n%s\n%s", variant->tunables,
+                                                        variant->prepend, variant->mask));
     struct setup *setup;
 
     for (setup = loader->setups; setup; setup = setup->next)
-        if (setup->interp == name && setup->tunables == hidden)
+        if (setup->interp == interp && setup->key == key)
             return setup;
     setup = arena_alloc(loader->arena, sizeof(*setup));
-    setup->interp = name;
-    setup->tunables = hidden;
+    setup->interp = interp;
+    setup->key = key;
     setup->cpu = *loader->cpu;
-    setup->tunables_known = cpu_hide(&setup->cpu, tunables);
+    setup->tunables_known = cpu_hide(&setup->cpu, variant->tunables);
     setup->next = loader->setups;
     loader->setups = setup;
     setup->problem = setup_load(loader, setup);
+    if (!setup->problem)
+        profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);
     return setup;
 }

@@ -200,3 +200,43 @@ void profile_make(struct arena *arena, const struct object *object, const char *
     cap_add(arena, &p, "");
     *ret_profile = p;
 }
+
+/* Is the level of a cap ("glibc-hwcaps/LEVEL/") in a colon list? */
+static bool level_in(const char *cap, const char *list)
+{
+    const char *level = cap + strlen("glibc-hwcaps/");
+    const size_t len = strlen(level) - 1;
+
+    while (*list) {
+        const size_t word = strcspn(list, ":");
+
+        if (word == len && strncmp(level, list, len) == 0)
+            return true;
+        list += word + (list[word] == ':');
+    }
+    return false;
+}
+
+void profile_levels(struct arena *arena, struct profile *profile, const char *prepend,
+                    const char *mask)
+{
+    const struct profile old = *profile;
+
+    if (*prepend == '\0' && *mask == '\0')
+        return;
+    profile->caps = NULL;
+    profile->n_caps = 0;
+    while (*prepend) {
+        const int word = (int)strcspn(prepend, ":");
+
+        if (word)
+            cap_add(arena, profile, arena_printf(arena, "glibc-hwcaps/%.*s/", word, prepend));
+        prepend += word + (prepend[word] == ':');
+    }
+    for (size_t i = 0; i < old.n_levels; i++)
+        if (*mask == '\0' || level_in(old.caps[i], mask))
+            cap_add(arena, profile, old.caps[i]);
+    profile->n_levels = profile->n_caps;
+    for (size_t i = old.n_levels; i < old.n_caps; i++)
+        cap_add(arena, profile, old.caps[i]);
+}

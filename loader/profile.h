@@ -45,3 +45,10 @@ struct profile {
  */
 void profile_make(struct arena *arena, const struct object *object, const char *interp,
                   const char *interp_path, const struct cpu *cpu, struct profile *ret_profile);
+
+/*
+ * The options of an explicit invocation: levels of `prepend` (colon list) come first, whatever the
+ * CPU; of the loader's own only those in `mask` stay. "": option not given.
+ */
+void profile_levels(struct arena *arena, struct profile *profile, const char *prepend,
+                    const char *mask);

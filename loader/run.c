@@ -233,6 +233,43 @@ void lib_list(struct run *run, struct lib *lib, const struct lib *by)
     run->storm->objects++;
 }
 
+struct lib *run_caller(const struct run *run, const char *caller)
+{
+    if (!caller)
+        return run->main;
+    for (size_t i = 0; i < run->base.n; i++) {
+        struct lib *lib = run->base.lib[i];
+
+        if (lib->index < 0)
+            continue;
+        if (lib->image && strcmp(str_base(lib->image->path->text), caller) == 0)
+            return lib;
+        for (size_t k = 0; k < lib->n_names; k++)
+            if (strcmp(lib->name[k]->text, caller) == 0)
+                return lib;
+    }
+    return NULL;
+}
+
+void run_forget(struct run *run, struct space *space, size_t n, size_t n_loaded)
+{
+    struct trace *t = run->trace;
+
+    for (size_t i = n; i < space->n; i++)
+        for (size_t k = 0; k < space->lib[i]->n_names; k++)
+            known_slot(run, space->lib[i]->name[k])->stamp = 0;
+    space->n = n;
+    space_reordered(run, space);
+    run->storm->objects -= (uint32_t)(t->n_loaded - n_loaded);
+    t->n_loaded = n_loaded;
+    for (size_t i = 0; i < t->n_requests; i++) {
+        if (t->request[i].answer >= (int)n_loaded)
+            t->request[i].answer = -1;
+        if (t->request[i].asker >= (int)n_loaded)
+            t->request[i].asker = -1;
+    }
+}
+
 /* ---- directory states */
 
 static void dir_slots_reach(struct run *run, uint32_t id)
@@ -346,8 +383,7 @@ static void run_begin(struct run *run, struct loader *loader, const struct start
     memset(run->dir_stamp, 0, run->n_dir_slots * sizeof(*run->dir_stamp));
 }
 
-/* The program's image: its $ORIGIN is the physical directory, its header is the kernel's affair. */
-static struct image *main_image(struct loader *loader, const char *program, struct node *node)
+struct image *main_image(struct loader *loader, const char *program, struct node *node)
 {
     struct image *image = arena_alloc(loader->arena, sizeof(*image));
     const struct object *object = world_object(loader->world, node);
@@ -361,44 +397,87 @@ static struct image *main_image(struct loader *loader, const char *program, stru
     return image;
 }
 
+/* The file of a program, or why it cannot be looked at. */
+static int program_find(struct loader *loader, const char *path, struct node **ret_node,
+                        struct err *err)
+{
+    const struct place at = loader_walk(loader, path);
+
+    if (at.error)
+        return err_set(err, at.error, "'%s': %s", path, strerror(at.error));
+    if (at.node->kind != NODE_FILE)
+        return err_set(err, EINVAL, "'%s': not a regular file", path);
+    if (!world_object(loader->world, at.node))
+        return err_set(err, at.node->object_error ? at.node->object_error : ENOEXEC, "'%s': %s",
+                       path,
+                       at.node->object_error ? strerror(at.node->object_error) : "not an ELF file");
+    *ret_node = at.node;
+    return 0;
+}
+
+/* All phases, once setup and program are known. */
+static void run_phases(struct run *run)
+{
+    const struct start *start = run->start;
+    const bool musl = run->setup->profile.libc == LIBC_MUSL;
+
+    if (musl)
+        musl_start(run);
+    else
+        glibc_start(run);
+    for (size_t i = 0; run->trace->exit == EXIT_OK && i < start->n_dlopens; i++) {
+        run->phase = (int)i + 1;
+        run->storm = &run->trace->dlopen;
+        if (musl)
+            musl_dlopen(run, &start->dlopens[i]);
+        else
+            glibc_dlopen(run, &start->dlopens[i]);
+    }
+}
+
 int loader_run(struct loader *loader, const struct start *start, struct arena *arena,
                struct trace *ret_trace, struct err *err)
 {
-    const struct place at = loader_walk(loader, start->program);
     struct trace trace = {.program = start->program, .cpu = loader->cpu, .exit_text = "ok"};
     struct run *run = loader->run;
-    const struct object *object;
+    struct variant variant = {"", "", "", ""};
+    struct explicit explicit = {0};
     const char *tunables;
-    struct setup *setup;
+    struct node *node;
+    int r = program_find(loader, start->program, &node, err);
 
-    if (at.error)
-        return err_set(err, at.error, "'%s': %s", start->program, strerror(at.error));
-    if (at.node->kind != NODE_FILE)
-        return err_set(err, EINVAL, "'%s': not a regular file", start->program);
-    object = world_object(loader->world, at.node);
-    if (!object)
-        return err_set(err, at.node->object_error ? at.node->object_error : ENOEXEC, "'%s': %s",
-                       start->program,
-                       at.node->object_error ? strerror(at.node->object_error) : "not an ELF file");
+    if (r < 0)
+        return r;
     run_begin(run, loader, start, arena, &trace);
     tunables = loader->secure ? NULL : run_env(run, "GLIBC_TUNABLES", false);
-    setup = object->interp ? setup_get(loader, object->interp, tunables ? tunables : "") : NULL;
-    run->setup = setup;
-    if (!setup) {
-        run_exit(run, EXIT_NOT_DYNAMIC, "not dynamic: no loader is asked for");
-    } else if (setup->problem) {
-        run_exit(run, EXIT_NO_LOADER, "no loader: %s", setup->problem);
-    } else {
-        trace.profile = setup->profile;
-        if (setup->profile.assumed)
-            run_assume(run, "%s", setup->profile.assumed);
-        run->main = lib_new(run, &run->base, main_image(loader, start->program, at.node), NULL);
-        run->main->is_main = true;
-        if (setup->profile.libc == LIBC_MUSL)
-            musl_start(run);
-        else
-            glibc_start(run);
+    variant.tunables = tunables ? tunables : "";
+    variant.interp = node->object->interp;
+    if (start->n_ld_args) {
+        const struct ldso *ldso = node->object->ldso;
+
+        r = explicit_parse(start, ldso && ldso->libc == LIBC_MUSL, &explicit, err);
+        if (r < 0)
+            return r;
+        variant.interp = start->program;
+        variant.prepend = explicit.prepend ? explicit.prepend : "";
+        variant.mask = explicit.mask ? explicit.mask : "";
+        run->explicit = &explicit;
+        run->list_only = explicit.list_only;
     }
+    run->setup = variant.interp ? setup_get(loader, &variant) : NULL;
+    if (!run->setup) {
+        run_exit(run, EXIT_NOT_DYNAMIC, "not dynamic: no loader is asked for");
+    } else if (run->setup->problem) {
+        run_exit(run, EXIT_NO_LOADER, "no loader: %s", run->setup->problem);
+    } else {
+        trace.profile = run->setup->profile;
+        if (trace.profile.assumed)
+            run_assume(run, "%s", trace.profile.assumed);
+        if (!run->explicit)
+            run->main = lib_new(run, &run->base, main_image(loader, start->program, node), NULL);
+        run_phases(run);
+    }
+    run->explicit = NULL;
     *ret_trace = trace;
     return 0;
 }

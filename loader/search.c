@@ -236,17 +236,19 @@ struct found search_cache(struct run *run, const struct lib *asker, const struct
 /* ---- the order of the stages (docs/loader.md, 5) */
 
 /* --inhibit-rpath: does the object's opened path stand in the list? */
-static bool inhibited(const struct run *run, const struct lib *lib)
+bool run_inhibited(const struct run *run, const struct lib *lib)
 {
     const char *path = lib->is_main ? "" : lib->image->path->text;
-    const char *list = run->inhibit_rpath;
+    const char *list = run->explicit ? run->explicit->inhibit_rpath : NULL;
 
     while (list) {
         const size_t len = strcspn(list, ":");
 
         if (strlen(path) == len && strncmp(list, path, len) == 0)
             return true;
-        list = list[len] ? list + len + 1 : NULL;
+        list += len + (list[len] == ':');
+        if (*list == '\0') /* an empty element counts only when another follows */
+            return false;
     }
     return false;
 }
@@ -255,7 +257,7 @@ static const struct dirlist *paths_of(struct run *run, const struct lib *lib, bo
 {
     static const struct dirlist none;
 
-    if (!lib->image || !lib->image->object || lib->is_self || inhibited(run, lib))
+    if (!lib->image || !lib->image->object || lib->is_self || run_inhibited(run, lib))
         return &none;
     image_paths(run->loader, run->setup, lib->image);
     return runpath ? &lib->image->runpath : &lib->image->rpath;
@@ -340,7 +342,8 @@ struct found search_name(struct run *run, struct lib *asker, const struct name *
         w.stage = STAGE_RUNPATH;
         found = walk(w, paths_of(run, asker, true));
     }
-    if (!found.image && !(flags & SEARCH_SECURE_PRELOAD) && !run->inhibit_cache)
+    if (!found.image && !(flags & SEARCH_SECURE_PRELOAD) &&
+        !(run->explicit && run->explicit->inhibit_cache))
         found = search_cache(run, asker, name);
     if (!found.image && !nodeflib) {
         w.stage = STAGE_SYSTEM;

@@ -1,0 +1,275 @@
+#include "loader/internal.h"
+
+#include <string.h>
+
+enum { V_FILTER_DLOPEN = 32 }; /* 2.31 aborts when a filter finds its object ahead of itself */
+
+/* ---- one name asked for */
+
+/* In any namespace but the program's, a file asked for under ld.so's name is ld.so itself. */
+static bool is_self_elsewhere(const struct run *run, const struct space *space,
+                              const struct name *name)
+{
+    if (space->is_base)
+        return false;
+    for (size_t i = 0; i < run->self->n_names; i++)
+        if (run->self->name[i] == name)
+            return true;
+    return false;
+}
+
+/* A found image becomes an object: the same one by identity, or a new one. */
+static struct answer map_image(struct run *run, const struct ask *ask, const struct name *name,
+                               struct image *image)
+{
+    struct answer answer = {0};
+    struct lib *lib = lib_same_file(ask->space, image->node);
+
+    if (!lib) {
+        const bool self = is_self_elsewhere(run, ask->space, name);
+
+        if (!self && image->unusable)
+            return (struct answer){.why = image->unusable};
+        lib = lib_new(run, ask->space, image, ask->chain);
+        lib->is_self = self;
+        lib_name(run, ask->space, lib, image->path);
+        answer.is_new = true;
+    }
+    lib_name(run, ask->space, lib, name);
+    if (answer.is_new && image->soname)
+        lib_name(run, ask->space, lib, image->soname);
+    answer.lib = lib;
+    return answer;
+}
+
+static enum request_result result_of(const struct found *found, const struct answer *answer)
+{
+    if (answer->why || found->fatal)
+        return RESULT_BAD;
+    if (!answer->lib)
+        return RESULT_MISSING;
+    return answer->is_new ? RESULT_FOUND : RESULT_SAME;
+}
+
+/* docs/loader.md, 3: known by name, else searched, else the same file, else a new object. */
+struct answer ask_name(struct run *run, const struct ask *ask, const struct name *name)
+{
+    struct answer answer = {.lib = lib_known(run, ask->space, name)};
+    struct found found;
+
+    run_ask(run, ask->kind, ask->shown, name->text);
+    if (answer.lib) {
+        lib_list(run, answer.lib, ask->shown);
+        run_answer(run, RESULT_KNOWN, STAGE_DIRECT, answer.lib);
+        return answer;
+    }
+    if (strchr(name->text, '/'))
+        found = open_path(run, name, STAGE_DIRECT, true);
+    else
+        found = search_name(run, ask->asker, name, ask->flags);
+    if (found.fatal)
+        answer.why = found.fatal;
+    else if (found.image)
+        answer = map_image(run, ask, name, found.image);
+    if (answer.lib)
+        lib_list(run, answer.lib, ask->shown);
+    run_answer(run, result_of(&found, &answer), found.stage, answer.lib);
+    return answer;
+}
+
+/* ---- the work list (docs/loader.md, 4 and 15) */
+
+static struct work *work_find(const struct worklist *list, const struct lib *lib)
+{
+    for (struct work *w = list->head; w; w = w->next)
+        if (w->lib == lib)
+            return w;
+    return NULL;
+}
+
+void work_append(struct run *run, struct worklist *list, struct lib *lib)
+{
+    struct work *w = arena_alloc(run->arena, sizeof(*w));
+
+    w->lib = lib;
+    if (list->tail)
+        list->tail->next = w;
+    else
+        list->head = w;
+    list->tail = w;
+}
+
+/* The list of loaded objects: take `lib` out and put it just before `before`. */
+static void space_move(struct run *run, struct space *space, struct lib *lib, struct lib *before)
+{
+    size_t to = 0;
+    bool placed = false;
+
+    for (size_t i = 0; i < space->n; i++)
+        if (space->lib[i] != lib)
+            space->lib[to++] = space->lib[i];
+    for (size_t i = 0; !placed && i < to; i++) {
+        if (space->lib[i] != before)
+            continue;
+        placed = true;
+        if (before->is_main) /* what stands before the head is never seen again */
+            break;
+        memmove(space->lib + i + 1, space->lib + i, (to - i) * sizeof(struct lib *));
+        space->lib[i] = lib;
+        to++;
+    }
+    space->n = to;
+    space_reordered(run, space);
+}
+
+/*
+ * A filtered object goes before the one that asks (`at`), which moves behind it. Returns the entry
+ * that now holds the asking object; *ret_early: it stood earlier in the list already.
+ */
+static struct work *work_insert(struct run *run, struct space *space, struct worklist *list,
+                                struct work *at, struct lib *lib, bool *ret_early)
+{
+    struct work *late = at, *moved;
+
+    *ret_early = false;
+    if (work_find(list, lib)) {
+        while (late->next && late->next->lib != lib)
+            late = late->next;
+        if (!late->next) {
+            *ret_early = true;
+            return at;
+        }
+        if (list->tail == late->next)
+            list->tail = late;
+        late->next = late->next->next;
+    }
+    moved = arena_memdup(run->arena, at, sizeof(*at));
+    *at = (struct work){.lib = lib, .next = moved};
+    if (list->tail == at)
+        list->tail = moved;
+    space_move(run, space, lib, moved->lib);
+    return moved;
+}
+
+/* One line of a dynamic section. False: the whole request ends in an error. */
+struct line {
+    enum need_kind kind;
+    const struct name *name; /* NULL: its token cannot be told */
+};
+
+static bool line_failed(struct run *run, const struct space *space, const struct line *line,
+                        const struct answer *answer)
+{
+    if (answer->lib || line->kind == NEED_AUXILIARY || run->list_only)
+        return false;
+    if (run->phase > 0 || !space->is_base)
+        return true; /* only this dlopen or audit module fails */
+    if (answer->why)
+        run_exit(run, EXIT_BAD, "bad: %s: %s", line->name->text, answer->why);
+    else
+        run_exit(run, EXIT_MISSING, "missing: %s", line->name->text);
+    return true;
+}
+
+static enum request_kind request_of(enum need_kind kind)
+{
+    static const enum request_kind kinds[] = {
+        [NEED_NEEDED] = REQUEST_NEEDED,
+        [NEED_AUXILIARY] = REQUEST_AUXILIARY,
+        [NEED_FILTER] = REQUEST_FILTER,
+    };
+
+    return kinds[kind];
+}
+
+static struct line line_of(struct run *run, const struct lib *lib, size_t i)
+{
+    const struct need *need = &lib->image->object->need[i];
+    struct line line = {.kind = need->kind};
+
+    if (!lib->is_main) {
+        line.name = lib->image->need[i];
+    } else if (token_present(need->name)) {
+        const struct tokens tokens = {glibc_origin(run), run->setup->profile.platform,
+                                      run->setup->profile.lib};
+        const char *text = token_expand(run->arena, need->name, &tokens);
+
+        line.name = text ? intern(run->names, text) : NULL;
+    } else {
+        line.name = intern(run->names, need->name);
+    }
+    return line;
+}
+
+/* A token that cannot be told, or that secure mode forbids. True: the start ends. */
+static bool line_refused(struct run *run, const struct lib *lib, size_t i, const struct line *line)
+{
+    const char *text = lib->image->object->need[i].name;
+
+    if (run->loader->secure && token_present(text)) {
+        run_exit(run, EXIT_BAD, "bad: %s: a token is not allowed in a set-id program", text);
+        return true;
+    }
+    if (!line->name && line->kind == NEED_AUXILIARY) { /* sic: not FILTER, see section 7 */
+        run_exit(run, EXIT_BAD, "bad: %s: its token cannot be told", text);
+        return true;
+    }
+    return false;
+}
+
+/* All lines of one object. `*at` is its entry, and moves when a filter is put before it. */
+static bool work_object(struct run *run, struct space *space, struct worklist *list,
+                        struct work *at, unsigned flags)
+{
+    struct lib *lib = at->lib;
+    const struct object *object = lib->image ? lib->image->object : NULL;
+    const size_t n = object && !lib->is_self ? object->n_needs : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct line line = line_of(run, lib, i);
+        const struct ask ask = {.kind = request_of(line.kind),
+                                .space = space,
+                                .asker = lib,
+                                .chain = lib,
+                                .shown = lib,
+                                .flags = flags};
+        struct answer answer;
+        bool early;
+
+        if (line_refused(run, lib, i, &line))
+            return false;
+        if (!line.name)
+            continue;
+        answer = ask_name(run, &ask, line.name);
+        if (line_failed(run, space, &line, &answer))
+            return false;
+        if (!answer.lib)
+            continue;
+        if (line.kind == NEED_NEEDED) {
+            if (!work_find(list, answer.lib))
+                work_append(run, list, answer.lib);
+            continue;
+        }
+        at = work_insert(run, space, list, at, answer.lib, &early);
+        if (early && run->setup->profile.version < V_FILTER_DLOPEN) {
+            run_exit(run, EXIT_ABORT, "abort: glibc 2.31 fails an assertion on this filter");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Breadth-first from what is in the list. False: an error ended it. */
+bool work_all(struct run *run, struct space *space, struct worklist *list, unsigned flags)
+{
+    struct work *w = list->head;
+
+    while (w) {
+        w->done = true;
+        if (!work_object(run, space, list, w, flags))
+            return false;
+        for (w = list->head; w && w->done; w = w->next)
+            ;
+    }
+    return true;
+}
