@@ -15,6 +15,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
+    &cmd_storm,
+    &cmd_trace,
     NULL,
 };
 
