@@ -171,6 +171,7 @@ static uint32_t group_of(uint32_t uid)
 static int setting_make(const struct setting *from, struct setting *ret_setting)
 {
     *ret_setting = *from;
+    ret_setting->home = ret_setting->cwd;
     ret_setting->loader =
         loader_new(ret_setting->world, &ret_setting->cpu, ret_setting->cwd, false);
     return 0;
@@ -218,7 +219,18 @@ void setting_release(struct setting *setting)
 {
     loader_free(setting->loader);
     world_close(setting->world);
+    arena_release(&setting->arena);
     *setting = (struct setting){0};
+}
+
+void setting_enter(struct setting *setting, const char *cwd)
+{
+    cwd = cwd ? str_join(&setting->arena, setting->cwd, cwd) : setting->home;
+    if (!strcmp(cwd, setting->cwd))
+        return;
+    loader_free(setting->loader);
+    setting->cwd = cwd;
+    setting->loader = loader_new(setting->world, &setting->cpu, cwd, false);
 }
 
 struct start options_start(const struct options *options, const char *program)

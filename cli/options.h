@@ -56,8 +56,13 @@ struct setting {
     struct world *world;
     struct loader *loader;
     struct cpu cpu;
-    const char *cwd;
+    const char *cwd;  /* where the loader's processes are */
+    const char *home; /* where it was when the setting was made */
+    struct arena arena;
 };
+
+/* Move to another working directory; NULL: back home. Relative ones start at the present one. */
+void setting_enter(struct setting *setting, const char *cwd);
 
 /* The file system below --root as it is now. */
 MUST_CHECK int setting_live(struct options *options, struct setting *ret_setting, struct err *err);

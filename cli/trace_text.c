@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 /* ---- words */
@@ -75,11 +75,12 @@ const char *call_words(const struct trace *trace, const struct call *call, struc
     case CALL_OPEN:
         return open_words(trace, call, arena);
     case CALL_STAT:
+        if (call->error == ENOENT)
+            return "no such directory: not looked into again";
         if (call->error)
-            return arena_printf(arena, "no such directory (%s): never tried again",
-                                error_words(call->error));
-        return call->is_dir ? "a directory: will be tried for every name"
-                            : "not a directory: never tried again";
+            return arena_printf(arena, "%s: not looked into again", error_words(call->error));
+        return call->is_dir ? "a directory: looked into for every further name"
+                            : "not a directory: not looked into again";
     case CALL_ACCESS:
         if (str_same(call->path, trace->profile.preload))
             return call->error ? "no file of libraries to load first: as usual"
@@ -229,7 +230,7 @@ void trace_text_header(const struct trace_view *view)
     }
     if (view->root && strcmp(view->root, "/") != 0)
         field(view, "root", "%s", trace_shown(view, view->root));
-    field(view, "directory", "%s", trace_shown(view, view->cwd));
+    field(view, "working dir", "%s", trace_shown(view, view->cwd));
     if (view->n_env == 0)
         field(view, "environment", "empty");
     for (size_t i = 0; i < view->n_env; i++)
