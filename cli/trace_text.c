@@ -217,6 +217,19 @@ static void header_cpu(const struct trace_view *view)
     field(view, "", "%s", list_text(view, p->caps, n));
 }
 
+/* Where a path with links in it ends: it tells the package. */
+static void header_real_path(const struct trace_view *view)
+{
+    const struct trace *t = view->trace;
+    const char *path;
+
+    if (t->n_loaded == 0 || !t->loaded[0].node)
+        return;
+    path = world_path(view->arena, t->loaded[0].node);
+    if (strcmp(path, t->program) != 0)
+        field(view, "", "which is %s", trace_shown(view, path));
+}
+
 void trace_text_header(const struct trace_view *view)
 {
     const struct trace *t = view->trace;
@@ -224,6 +237,7 @@ void trace_text_header(const struct trace_view *view)
     for (size_t i = 0; i < view->n_wrappers; i++)
         field(view, "wrapper", "%s", trace_shown(view, view->wrapper[i]));
     field(view, "program", "%s", trace_shown(view, t->program));
+    header_real_path(view);
     if (t->profile.text) {
         header_loader(view);
         header_cpu(view);

@@ -70,13 +70,12 @@ static void tree_known(const struct tree *tree, int asker, struct str *out)
 }
 
 /* What became of a request: " => PATH  (where)", or what went wrong. */
-static void request_text(const struct trace_view *view, const struct request *r, bool brief,
-                         struct str *out)
+static void request_text(const struct trace_view *view, const struct request *r, struct str *out)
 {
     const struct trace *t = view->trace;
     const char *path = r->answer >= 0 ? t->loaded[r->answer].path : "?";
 
-    path = trace_shown(view, brief ? path_short(view->arena, path) : path);
+    path = trace_shown(view, view->term.is_terminal ? path_short(view->arena, path) : path);
     str_add(out, trace_shown(view, *r->name ? r->name : "\"\""));
     switch (r->result) {
     case RESULT_FOUND:
@@ -114,11 +113,7 @@ static void tree_line(const struct tree *tree, int request, const bool *more, si
     for (size_t d = 1; d < depth && d < DEPTH_SHOWN; d++)
         str_add(&line, more[d] ? "|  " : "   ");
     str_add(&line, more[depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN] ? "|- " : "`- ");
-    request_text(view, r, false, &text);
-    if (view->term.width && 16 + line.len + term_columns(text.text) > view->term.width) {
-        text = (struct str){.arena = view->arena};
-        request_text(view, r, true, &text);
-    }
+    request_text(view, r, &text);
     str_add(&line, text.text);
     if (r->result == RESULT_FOUND && r->answer >= 0)
         tree_known(tree, r->answer, &line);
@@ -172,6 +167,9 @@ void trace_text_tree(const struct trace_view *view)
     for (size_t i = 0; i < t->n_requests; i++)
         phases = t->request[i].phase > phases ? t->request[i].phase : phases;
     trace_heading(view, "Who pulled in whom, and what each search cost");
+    if (view->term.is_terminal)
+        fprintf(view->to, "%s(hashes of store paths are left out on a terminal)%s\n",
+                trace_on(view, STYLE_DIM), trace_off(view));
     tree_head(view);
     if (listed_from(&tree, tree.first[0]) >= 0) {
         fprintf(view->to, "%7s %7s %s\n", "", "", "loaded first, by the environment's order");
