@@ -1,7 +1,7 @@
 # stormlint's build: one Makefile, no recursion.
 #
 #   make                 build/stormlint (MODE=release; also debug asan tsan cover)
-#   make demo            a demo store, its worst offenders, a trace, a plan   [STORE=/nix/store]
+#   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make fuzz            every fuzz target for T seconds (default 10)
@@ -191,18 +191,24 @@ PREFIX ?= /usr/local
 install: all
 	install -D -m 755 build/stormlint $(DESTDIR)$(PREFIX)/bin/stormlint
 	$(if $(wildcard docs/stormlint.1),install -D -m 644 docs/stormlint.1 $(DESTDIR)$(PREFIX)/share/man/man1/stormlint.1)
-	$(if $(wildcard tools/completion.bash),install -D -m 644 tools/completion.bash \
+	$(if $(wildcard tools/stormlint.bash),install -D -m 644 tools/stormlint.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stormlint)
 deps:
 	@tools/deps
 bench: all
 	@bench/run
 
+# scans, ranks, traces and plans: the tour of README.md, on a store of Debian packages or on yours
+STORE ?= build/demo/store
+demo: deps
+	+@$(MAKE) --no-print-directory all
+	@tools/demo $(STORE) $(PROGRAM)
+
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+.PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
         lint tidy fmt layers install deps bench $(FUZZERS)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
