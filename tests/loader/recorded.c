@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "loader/loader.h"
 #include "tests/ldso_name.h"
+#include "tests/lines.h"
 #include "tests/tree.h"
 
 #include <dirent.h>
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-enum { FILE_MAX = 256 * 1024 * 1024, CONTEXT = 3 };
+enum { FILE_MAX = 256 * 1024 * 1024 };
 
 /* Not claimed yet: left out, and said so. */
 static const char *const left_out[] = {
@@ -120,27 +121,15 @@ static int record_open(struct record *rec, const json_t *cpu, struct arena *aren
     return 0;
 }
 
-/* ---- comparing: both sides become lists of lines, "open PATH = RESULT" */
-
-struct lines {
-    struct arena *arena;
-    const char **line;
-    size_t n;
-};
-
-static void add_line(struct lines *lines, const char *line)
-{
-    lines->line = arena_grow(lines->arena, lines->line, lines->n, sizeof(*lines->line));
-    lines->line[lines->n++] = line;
-}
+/* ---- comparing */
 
 static void expect_calls(struct lines *to, const json_t *calls)
 {
     for (size_t i = 0; i < json_array_size(calls); i++) {
         const json_t *call = json_array_get(calls, i);
 
-        add_line(to, arena_printf(to->arena, "%-8s %s = %s", text_of(call, "call"),
-                                  text_of(call, "path"), text_of(call, "result")));
+        lines_add(to, arena_printf(to->arena, "%-8s %s = %s", text_of(call, "call"),
+                                   text_of(call, "path"), text_of(call, "result")));
     }
 }
 
@@ -159,61 +148,26 @@ static void expected_lines(const struct record *rec, struct lines *to)
 
     expect_calls(to, json_object_get(rec->json, "trace"));
     for (size_t i = 0; i < rec->n_dlopens; i++) {
-        add_line(to, arena_printf(to->arena, "-- dlopen %s", rec->dlopens[i].name));
+        lines_add(to, arena_printf(to->arena, "-- dlopen %s", rec->dlopens[i].name));
         expect_calls(to, json_array_get(phases, i));
     }
-    add_line(to, start_failed(rec->json) ? "-- fails" : "-- starts");
-}
-
-static void predicted_lines(const struct record *rec, const struct trace *trace, struct lines *to)
-{
-    int phase = 0;
-
-    for (size_t i = 0; i < trace->n_calls; i++) {
-        const struct call *call = &trace->call[i];
-
-        for (; phase < call->phase && phase < (int)rec->n_dlopens; phase++)
-            add_line(to, arena_printf(to->arena, "-- dlopen %s", rec->dlopens[phase].name));
-        add_line(to, arena_printf(to->arena, "%-8s %s = %s", call_kind_name(call->kind),
-                                  str_escape(to->arena, call->path), call_result(call)));
-    }
-    for (; phase < (int)rec->n_dlopens; phase++)
-        add_line(to, arena_printf(to->arena, "-- dlopen %s", rec->dlopens[phase].name));
-    add_line(to, trace->exit == EXIT_OK ? "-- starts" : "-- fails");
-}
-
-static void print_difference(const struct record *rec, const struct lines *expected,
-                             const struct lines *predicted, const struct trace *trace)
-{
-    size_t at = 0;
-
-    while (at < expected->n && at < predicted->n &&
-           !strcmp(expected->line[at], predicted->line[at]))
-        at++;
-    printf("FAIL %s %s: call %zu of %zu\n", rec->name, rec->loader, at + 1, expected->n);
-    printf("    (%s; model ends: %s)\n", text_of(rec->json, "shows"), trace->exit_text);
-    for (size_t i = at > CONTEXT ? at - CONTEXT : 0; i < at; i++)
-        printf("      %s\n", expected->line[i]);
-    for (size_t i = at; i < expected->n && i < at + CONTEXT; i++)
-        printf("    - %s\n", expected->line[i]);
-    for (size_t i = at; i < predicted->n && i < at + CONTEXT; i++)
-        printf("    + %s\n", predicted->line[i]);
+    lines_add(to, start_failed(rec->json) ? "-- fails" : "-- starts");
 }
 
 /* True when the model says what the real loader did. */
 static bool same_calls(const struct record *rec, const struct trace *trace, struct arena *arena)
 {
     struct lines expected = {.arena = arena}, predicted = {.arena = arena};
-    bool same;
+    size_t at;
 
     expected_lines(rec, &expected);
-    predicted_lines(rec, trace, &predicted);
-    same = expected.n == predicted.n;
-    for (size_t i = 0; same && i < expected.n; i++)
-        same = !strcmp(expected.line[i], predicted.line[i]);
-    if (!same)
-        print_difference(rec, &expected, &predicted, trace);
-    return same;
+    lines_of_trace(&predicted, trace, rec->dlopens, rec->n_dlopens);
+    if (lines_same(&expected, &predicted, &at))
+        return true;
+    printf("FAIL %s %s: call %zu of %zu\n", rec->name, rec->loader, at + 1, expected.n);
+    printf("    (%s; model ends: %s)\n", text_of(rec->json, "shows"), trace->exit_text);
+    lines_print(&expected, &predicted, at);
+    return false;
 }
 
 static bool run_record(struct record *rec, const json_t *cpu)

@@ -1,0 +1,32 @@
+/*
+ * Random samples: a small closure of real ELF files and one way to start its program.
+ *
+ * Everything that docs/loader.md knows rules for can be in it: links, loops, duplicates, files
+ * that are no library, tokens, run paths of both kinds, caches, preloads, hwcaps directories,
+ * users who may not look. Equal seeds and settings give equal samples.
+ */
+#pragma once
+
+#include "tests/tree.h"
+
+/* What the loader at hand knows: so that samples go where it looks. */
+struct sample_settings {
+    const char *loader_file; /* copied (or linked) into every tree */
+    const char *interp;      /* where it goes */
+    const struct ldso *ldso;
+    int version;   /* glibc: 36; musl: 0 */
+    bool any_user; /* other users than root can be tried */
+};
+
+struct sample {
+    struct arena *arena;
+    uint64_t seed;
+    struct tree tree;
+    const char *interp, *program, *cwd; /* program: for execve() */
+    uint32_t uid;
+    const char **env; /* NAME=VALUE */
+    size_t n_env;
+};
+
+void sample_make(struct arena *arena, uint64_t seed, const struct sample_settings *settings,
+                 struct sample *ret_sample);
