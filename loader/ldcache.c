@@ -10,7 +10,7 @@
  *	strings offsets count from the header
  *	extension: magic, count, sections; section tag 1: offsets of glibc-hwcaps names
  *
- * All of it is untrusted: every offset is checked, strings must end inside the file.
+ * All of it is untrusted: every offset is checked. Behind `len` bytes there is a zero.
  */
 
 #define NEW_MAGIC "glibc-ld.so.cache1.1"
@@ -45,12 +45,13 @@ static uint32_t word(const struct ldcache *c, size_t at)
     return value;
 }
 
-/* The string at an offset, or NULL when it does not end inside the file. */
+/*
+ * The string at an offset, or NULL when that is outside. One that the file cuts off ends there:
+ * the loader maps whole pages, and so finds the zeros that fill the last one.
+ */
 static const char *string_at(const struct ldcache *c, uint32_t at)
 {
-    if (at >= c->len || !memchr(c->bytes + at, '\0', c->len - at))
-        return NULL;
-    return c->bytes + at;
+    return at < c->len ? c->bytes + at : NULL;
 }
 
 static void read_hwcaps(struct arena *arena, struct ldcache *c)
@@ -112,18 +113,69 @@ static uint32_t number(const char **text)
     return value;
 }
 
-/* Equal, runs of digits compared as numbers: "libn.so.01" is "libn.so.1". */
-static bool same_key(const char *a, const char *b)
+/*
+ * The order of the file, largest first: runs of digits compare as numbers ("libn.so.01" equals
+ * "libn.so.1"), a digit comes after anything else, other bytes are signed as the loader's are.
+ */
+static int compare_keys(const char *a, const char *b)
 {
     while (*a) {
         const bool digit_a = *a >= '0' && *a <= '9', digit_b = *b >= '0' && *b <= '9';
 
-        if (digit_a != digit_b)
-            return false;
-        if (digit_a ? number(&a) != number(&b) : *a++ != *b++)
-            return false;
+        if (digit_a && digit_b) {
+            const uint32_t x = number(&a), y = number(&b);
+
+            if (x != y)
+                return (int32_t)(x - y);
+        } else if (digit_a || digit_b) {
+            return digit_a ? 1 : -1;
+        } else if (*a != *b) {
+            return *a - *b;
+        } else {
+            a++;
+            b++;
+        }
     }
-    return *b == '\0';
+    return *a - *b;
+}
+
+static const char *key_of(const struct ldcache *c, uint32_t entry)
+{
+    return string_at(c, word(c, HEADER_SIZE + (size_t)entry * ENTRY_SIZE + 4));
+}
+
+/*
+ * The loader's binary search: the range of entries whose key equals `name`. It matters when keys
+ * are not in order, or a key is broken: then the search ends, or takes another path.
+ */
+static bool find_range(const struct ldcache *c, const char *name, uint32_t *ret_from,
+                       uint32_t *ret_to)
+{
+    int64_t left = 0, right = (int64_t)c->n_entries - 1;
+
+    while (left <= right) {
+        const int64_t middle = (left + right) / 2;
+        const char *key = key_of(c, (uint32_t)middle);
+        int64_t from = middle, to = middle;
+        int order;
+
+        if (!key)
+            return false;
+        order = compare_keys(name, key);
+        if (order != 0) {
+            left = order < 0 ? middle + 1 : left;
+            right = order < 0 ? right : middle - 1;
+            continue;
+        }
+        while (from > 0 && (key = key_of(c, (uint32_t)from - 1)) && !compare_keys(name, key))
+            from--;
+        while (to < right && (key = key_of(c, (uint32_t)to + 1)) && !compare_keys(name, key))
+            to++;
+        *ret_from = (uint32_t)from;
+        *ret_to = (uint32_t)to;
+        return true;
+    }
+    return false;
 }
 
 /* The rank of a glibc-hwcaps name in CAPS; SIZE_MAX: not active. */
@@ -138,19 +190,26 @@ static size_t level_rank(const struct profile *profile, const char *level)
     return SIZE_MAX;
 }
 
+/*
+ * Among the entries of a name those with a glibc-hwcaps level stand first; the best of them wins.
+ * The first plain entry ends the search, whatever follows.
+ */
 const char *ldcache_find(const struct ldcache *cache, const struct profile *profile,
                          const char *name)
 {
+    const uint64_t usable = profile->version >= V_PLAIN_ONLY ? 0 : profile->cache_hwcaps;
     const char *best = NULL;
     size_t best_rank = SIZE_MAX;
+    uint32_t from, to;
 
-    for (uint32_t i = 0; i < cache->n_entries; i++) {
+    if (!find_range(cache, name, &from, &to))
+        return NULL;
+    for (uint32_t i = from; i <= to; i++) {
         const size_t at = HEADER_SIZE + (size_t)i * ENTRY_SIZE;
-        const char *key = string_at(cache, word(cache, at + 4));
         const char *value = string_at(cache, word(cache, at + 8));
         const uint64_t hwcap = word(cache, at + 16) | (uint64_t)word(cache, at + 20) << 32;
 
-        if (!key || !value || word(cache, at) != profile->cache_flags || !same_key(name, key))
+        if (!value || word(cache, at) != profile->cache_flags)
             continue;
         if (profile->version >= V_HWCAPS && hwcap & HWCAPS_BIT) {
             const uint32_t index = (uint32_t)hwcap;
@@ -163,9 +222,10 @@ const char *ldcache_find(const struct ldcache *cache, const struct profile *prof
             }
             continue;
         }
-        if (best || hwcap & ~(profile->version >= V_PLAIN_ONLY ? 0 : profile->cache_hwcaps))
-            continue;
-        best = value;
+        if (best)
+            return best;
+        if (!(hwcap & ~usable))
+            return value;
     }
     return best;
 }

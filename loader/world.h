@@ -62,7 +62,7 @@ struct world_ops {
                  struct node *ret_node);
     /* The facts of a regular file; *ret_object NULL: it is not ELF. -errno: cannot be opened. */
     int (*object)(struct world *world, const struct node *file, const struct object **ret_object);
-    /* The first `max` bytes of a regular file, into `arena`. -errno on failure. */
+    /* The first `max` bytes of a regular file and a zero, into `arena`. -errno on failure. */
     int (*bytes)(struct world *world, const struct node *file, size_t max, struct arena *arena,
                  char **ret_bytes, size_t *ret_len);
     /* Call `each` for every entry name of a directory. -errno on failure. */

@@ -26,7 +26,7 @@ static int compare_names(const char *a, const char *b)
         } else if (isdigit((unsigned char)*b)) {
             return -1;
         } else if (*a != *b) {
-            return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            return *a < *b ? -1 : 1;
         } else {
             a++;
             b++;
