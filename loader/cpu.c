@@ -33,7 +33,7 @@ static const char *const s390_legacy[] = {"zarch", "ldisp", "eimm", "dfp",
  */
 enum leaf { LEAF_1_C, LEAF_7_B, LEAF_81_C, LEAVES };
 enum { XCR0_YMM = 0x6, XCR0_ZMM = 0xe6 };
-enum role { BMI = 1 << 0, HASWELL = 1 << 1, PHI = 1 << 2, AVX512_1 = 1 << 3, ER = 1 << 4 };
+enum role { HASWELL = 1 << 1, PHI = 1 << 2, AVX512_1 = 1 << 3, ER = 1 << 4 };
 
 static const struct feature {
     const char *name;
@@ -55,8 +55,8 @@ static const struct feature {
     {"FMA", LEAF_1_C, 1u << 12, XCR0_YMM, 3, HASWELL},
     {"LZCNT", LEAF_81_C, 1u << 5, 0, 3, HASWELL},
     {"MOVBE", LEAF_1_C, 1u << 22, 0, 3, HASWELL},
-    {"BMI1", LEAF_7_B, 1u << 3, 0, 3, BMI | HASWELL},
-    {"BMI2", LEAF_7_B, 1u << 8, 0, 3, BMI | HASWELL},
+    {"BMI1", LEAF_7_B, 1u << 3, 0, 3, HASWELL},
+    {"BMI2", LEAF_7_B, 1u << 8, 0, 3, HASWELL},
     {"AVX512F", LEAF_7_B, 1u << 16, XCR0_ZMM, 4, 0},
     {"AVX512DQ", LEAF_7_B, 1u << 17, XCR0_ZMM, 4, AVX512_1},
     {"AVX512CD", LEAF_7_B, 1u << 28, XCR0_ZMM, 4, AVX512_1 | PHI},
@@ -86,15 +86,14 @@ static bool has_role(const struct cpu *cpu, unsigned role)
     return true;
 }
 
-int cpu_level(const struct cpu *cpu, bool with_bmi)
+int cpu_level(const struct cpu *cpu)
 {
     int level = 4;
 
     for (size_t i = 0; i < ARRAY_LEN(features); i++) {
         const struct feature *f = &features[i];
-        const bool asked = with_bmi || !(f->roles & BMI);
 
-        if (asked && !(cpu->features & UINT32_C(1) << i) && f->level <= level)
+        if (!(cpu->features & UINT32_C(1) << i) && f->level <= level)
             level = f->level - 1;
     }
     return level;
@@ -235,7 +234,7 @@ static int cpu_host(struct cpu *ret_cpu, struct err *err)
             cpu.features |= UINT32_C(1) << i;
     cpu.intel = memcmp(vendor, "GenuineIntel", 12) == 0;
     /* shown to people as the row that says the same; odd CPUs keep their own bits */
-    cpu.name = cpus[cpu_level(&cpu, true) - 1 + (cpu.intel ? 4 : 0)].name;
+    cpu.name = cpus[cpu_level(&cpu) - 1 + (cpu.intel ? 4 : 0)].name;
     *ret_cpu = cpu;
     return 0;
 }

@@ -29,8 +29,11 @@ struct cpu {
  */
 MUST_CHECK int cpu_find(const char *name, struct cpu *ret_cpu, struct err *err);
 
-/* x86-64: the highest level, 1 to 4; since glibc 2.37 level 3 asks for the BMI bits too. */
-int cpu_level(const struct cpu *cpu, bool with_bmi);
+/*
+ * x86-64: the highest level, 1 to 4. Level 3 asks for the BMI bits as glibc does since 2.37, and
+ * all its older releases that know levels do by now (docs/loader.md, section 11).
+ */
+int cpu_level(const struct cpu *cpu);
 
 /* The platform as the loader sees it ("haswell" instead of AT_PLATFORM on Intel). NULL: none. */
 const char *cpu_platform(const struct cpu *cpu);

@@ -8,7 +8,7 @@
 enum {
     ASSUMED_GLIBC = 42,   /* what a loader of unknown version is taken for */
     V_HWCAPS = 33,        /* glibc-hwcaps added */
-    V_NO_LEGACY = 37,     /* legacy sub-directories gone; level 3 asks for BMI */
+    V_NO_LEGACY = 37,     /* legacy sub-directories gone */
     LEGACY_NAMES_MAX = 8, /* 2^8 combinations */
 };
 
@@ -104,7 +104,7 @@ static void add_levels(struct arena *arena, const struct cpu *cpu, struct profil
     const struct since *since;
 
     if (cpu->machine == EM_X86_64)
-        for (int l = cpu_level(cpu, p->version >= V_NO_LEGACY); l >= 2; l--)
+        for (int l = cpu_level(cpu); l >= 2; l--)
             cap_add(arena, p, arena_printf(arena, "glibc-hwcaps/x86-64-v%d/", l));
     for (const char *const *name = cpu->levels; name && *name; name++) {
         bool known = true;
