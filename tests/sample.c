@@ -477,6 +477,13 @@ static void add_file(struct gen *g, const char *dir, const char *name)
         add_odd(g, path, name);
 }
 
+static const char *link_target(struct gen *g)
+{
+    const char *dir = any_dir(g);
+
+    return *dir ? dir : "/";
+}
+
 static void fill_hwcaps(struct gen *g, const char *dir)
 {
     static const char *const subdirs[] = {
