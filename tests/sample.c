@@ -421,6 +421,13 @@ static void add_library(struct gen *g, const char *path, const char *name)
         g->file[g->n_files++] = path;
 }
 
+static const char *link_target(struct gen *g)
+{
+    const char *dir = any_dir(g);
+
+    return *dir ? dir : "/";
+}
+
 /* Something that bears a library's name and is not one, or is one under another name. */
 static void add_odd(struct gen *g, const char *path, const char *name)
 {
@@ -477,13 +484,6 @@ static void add_file(struct gen *g, const char *dir, const char *name)
         add_odd(g, path, name);
 }
 
-static const char *link_target(struct gen *g)
-{
-    const char *dir = any_dir(g);
-
-    return *dir ? dir : "/";
-}
-
 static void fill_hwcaps(struct gen *g, const char *dir)
 {
     static const char *const subdirs[] = {
@@ -511,7 +511,7 @@ static void fill_hwcaps(struct gen *g, const char *dir)
         tree_add_text(g->tree, path, "x");
         break;
     case 1:
-        tree_add_link(g->tree, path, any_dir(g));
+        tree_add_link(g->tree, path, link_target(g));
         break;
     case 2:
         tree_add(g->tree, ENTRY_DIR, path);
@@ -533,7 +533,7 @@ static void make_dir(struct gen *g, const char *dir)
             tree_add_text(g->tree, dir, "a file");
             return;
         case 1:
-            tree_add_link(g->tree, dir, any_dir(g));
+            tree_add_link(g->tree, dir, link_target(g));
             return;
         case 2:
             tree_add_link(g->tree, dir, str_base(dir));

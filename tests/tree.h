@@ -51,6 +51,25 @@ MUST_CHECK int tree_read_json(struct arena *arena, const json_t *json, struct tr
                               struct err *err);
 json_t *tree_json(const struct tree *tree);
 
+/* The dynamic tag of a name, in capitals or not ("RUNPATH", "needed"). False: unknown. */
+bool tree_tag(const char *name, int64_t *ret_tag);
+
+/* ---- tests/tree_text.c: for people */
+
+/*
+ * One entry a line, words without spaces (\x20 is one), # begins a comment:
+ *
+ *	dir     /w 700
+ *	program /bin/app needed=liba.so runpath=/s/a/lib [interp=/lib64/ld-linux-x86-64.so.2]
+ *	library /s/a/lib/liba.so soname=liba.so needed=libc.so flags_1=0x800 machine=aarch64
+ *	link    /s/a/lib/libx.so liba.so
+ *	hard    /s/b/liba.so /s/a/lib/liba.so
+ *	text    /etc/ld.so.preload libp.so\x0a
+ *	copy    /lib64/ld-linux-x86-64.so.2 /lib64/ld-linux-x86-64.so.2	(a file of the machine)
+ */
+MUST_CHECK int tree_read_text(struct arena *arena, const char *path, struct tree *ret_tree,
+                              struct err *err);
+
 /* ---- tests/tree_world.c: for the loader model */
 
 /*

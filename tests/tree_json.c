@@ -17,6 +17,18 @@ static const struct tag_name {
     {"FLAGS_1", DT_FLAGS_1, false},
 };
 
+bool tree_tag(const char *name, int64_t *ret_tag)
+{
+    const struct tag_name *tag;
+
+    for_each (tag, tag_names)
+        if (!strcasecmp(tag->name, name)) {
+            *ret_tag = tag->tag;
+            return true;
+        }
+    return false;
+}
+
 /* ---- reading */
 
 static const char *get_text(struct arena *arena, const json_t *json, const char *key)
