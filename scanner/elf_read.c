@@ -10,11 +10,8 @@
 #include <string.h>
 
 enum {
-    BLOCK = 32,               /* records translated at a time */
-    LOADS_MAX = 4096,         /* PT_LOAD segments looked at */
-    DYNAMIC_MAX = 1 << 16,    /* entries of a dynamic section */
-    LDSO_MAX = 16 << 20,      /* a loader file is read whole, up to this size */
-    RELRHACK_BIT = 0x8000000, /* Firefox's build sets it in the DT_RELR tags */
+    LOADS_MAX = 4096,    /* PT_LOAD segments looked at */
+    LDSO_MAX = 16 << 20, /* a loader file is read whole, up to this size */
 };
 
 /* ---- translation: file records to native 64-bit ones */
@@ -48,8 +45,7 @@ static bool read_phdrs(const struct elf_view *view, const unsigned char *bytes, 
     return true;
 }
 
-static bool read_dyns(const struct elf_view *view, const unsigned char *bytes, size_t n,
-                      Elf64_Dyn *ret)
+bool elf_dyns(const struct elf_view *view, const unsigned char *bytes, size_t n, Elf64_Dyn *ret)
 {
     Elf32_Dyn narrow[BLOCK];
 
@@ -188,12 +184,6 @@ static void add_load(struct elf_view *view, const Elf64_Phdr *phdr)
         o->load_align = phdr->p_align;
 }
 
-/* What a pass over the program headers leaves for later. */
-struct headers {
-    uint64_t dynamic_vaddr, dynamic_filesz;
-    bool has_dynamic, has_stack;
-};
-
 static void read_phdr(struct elf_view *view, const Elf64_Phdr *phdr, struct headers *headers)
 {
     struct object *o = view->object;
@@ -259,213 +249,35 @@ static void read_program_headers(struct elf_view *view, const Elf64_Ehdr *ehdr,
         view->object->layout |= LAYOUT_NO_GNU_STACK;
 }
 
-/* ---- the dynamic section */
-
-/* String offsets of tags that count once; of several the last. */
-struct dynamic {
-    uint64_t soname, rpath, runpath, audit, depaudit; /* NO_STRING: absent */
-    uint64_t strings;                                 /* DT_STRTAB, address */
-    size_t n_needs, n_entries;
-    bool has_strings, ended;
-};
-
-static const uint64_t NO_STRING = UINT64_MAX;
-
-static void read_flags(struct object *o, const Elf64_Dyn *dyn)
-{
-    const uint32_t value = (uint32_t)dyn->d_un.d_val;
-
-    if (dyn->d_tag == DT_FLAGS) {
-        o->flags = value;
-        if (value & DF_TEXTREL)
-            o->layout |= LAYOUT_TEXTREL;
-        if (value & DF_STATIC_TLS)
-            o->layout |= LAYOUT_STATIC_TLS;
-    } else {
-        o->flags_1 = value;
-    }
-}
-
-/* One entry before the first DT_NULL. Strings wait until their table is known. */
-static void read_dyn(struct elf_view *view, const Elf64_Dyn *dyn, struct dynamic *d)
-{
-    const struct tag_place {
-        int64_t tag;
-        uint64_t *place;
-    } places[] = {
-        {DT_SONAME, &d->soname},
-        {DT_RPATH, &d->rpath},
-        {DT_RUNPATH, &d->runpath},
-        {DT_AUDIT, &d->audit},
-        {DT_DEPAUDIT, &d->depaudit},
-        {DT_STRSZ, &view->strings_size},
-        {DT_SYMTAB, &view->symbols},
-        {DT_GNU_HASH, &view->gnu_hash},
-        {DT_HASH, &view->hash},
-        {DT_VERNEED, &view->verneed},
-        {DT_VERDEF, &view->verdef},
-        {DT_VERNEEDNUM, &view->verneed_num},
-        {DT_VERDEFNUM, &view->verdef_num},
-    };
-    const struct tag_place *place;
-
-    switch (dyn->d_tag) {
-    case DT_NEEDED:
-    case DT_AUXILIARY:
-    case DT_FILTER:
-        d->n_needs++;
-        return;
-    case DT_STRTAB:
-        d->has_strings = true;
-        d->strings = dyn->d_un.d_ptr;
-        return;
-    case DT_FLAGS:
-    case DT_FLAGS_1:
-        read_flags(view->object, dyn);
-        return;
-    case DT_TEXTREL:
-        view->object->layout |= LAYOUT_TEXTREL;
-        return;
-    case DT_RELR | RELRHACK_BIT:
-        view->object->layout |= LAYOUT_RELRHACK;
-        return;
-    default:
-        break;
-    }
-    for_each (place, places)
-        if (place->tag == dyn->d_tag) {
-            *place->place = dyn->d_un.d_val;
-            return;
-        }
-}
-
-/* Call `each` for the entries, the first DT_NULL included; then count the spare ones behind it. */
-static void walk_dynamic(struct elf_view *view, uint64_t offset, size_t n_entries,
-                         void (*each)(struct elf_view *, const Elf64_Dyn *, struct dynamic *),
-                         struct dynamic *d)
-{
-    const size_t size = view->is_64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
-    Elf64_Dyn block[BLOCK];
-    uint32_t spare = 0;
-    bool ended = false;
-
-    for (size_t i = 0, n; i < n_entries; i += n) {
-        const unsigned char *bytes;
-
-        n = n_entries - i < BLOCK ? n_entries - i : BLOCK;
-        bytes = view_peek(view, SLOT_DYNAMIC, offset + i * size, n * size, (n_entries - i) * size);
-        if (!bytes || !read_dyns(view, bytes, n, block)) {
-            view_problem(view, "the dynamic section is outside the file");
-            return;
-        }
-        for (size_t k = 0; k < n; k++) {
-            if (ended && block[k].d_tag != DT_NULL)
-                goto out; /* something else follows */
-            spare += ended;
-            ended |= block[k].d_tag == DT_NULL;
-            if (!ended)
-                each(view, &block[k], d);
-        }
-    }
-out:
-    d->ended = ended;
-    view->object->spare_dynamic = spare;
-}
-
-static const char *dynamic_string(struct elf_view *view, uint64_t offset, const char *what)
-{
-    const char *text;
-
-    if (offset == NO_STRING)
-        return NULL;
-    text = view_string(view, offset);
-    if (!text)
-        view_problem(view, "%s is outside the string table or not ended", what);
-    return text;
-}
-
-static void read_need(struct elf_view *view, const Elf64_Dyn *dyn, struct dynamic *d)
-{
-    struct object *o = view->object;
-    enum need_kind kind = NEED_NEEDED;
-    const char *name;
-
-    if (dyn->d_tag == DT_AUXILIARY)
-        kind = NEED_AUXILIARY;
-    else if (dyn->d_tag == DT_FILTER)
-        kind = NEED_FILTER;
-    else if (dyn->d_tag != DT_NEEDED)
-        return;
-    if (o->n_needs == d->n_needs) /* the file changed since they were counted */
-        return;
-    name = dynamic_string(view, dyn->d_un.d_val, "a needed name");
-    if (name)
-        o->need[o->n_needs++] = (struct need){kind, name};
-}
-
-static void locate_strings(struct elf_view *view, const struct dynamic *d)
-{
-    uint64_t left;
-
-    if (!d->has_strings || view->strings_size == 0 ||
-        !view_offset(view, d->strings, &view->strings, &left)) {
-        view->strings_size = 0;
-        view_problem(view, "the string table is outside the file");
-        return;
-    }
-    if (view->strings_size > left) {
-        view_problem(view, "the string table is longer than its segment");
-        view->strings_size = left;
-    }
-    if (view->strings > view->source->size ||
-        view->strings_size > view->source->size - view->strings) {
-        view_problem(view, "the string table is cut off");
-        view->strings_size =
-            view->strings < view->source->size ? view->source->size - view->strings : 0;
-    }
-}
-
-static void read_dynamic(struct elf_view *view, const struct headers *headers)
-{
-    const size_t size = view->is_64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
-    struct object *o = view->object;
-    struct dynamic d = {NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, 0, 0, 0, 0, 0};
-    uint64_t offset, left;
-    size_t n;
-
-    if (!headers->has_dynamic || headers->dynamic_filesz < size)
-        return;
-    o->has_dynamic = true;
-    if (!view_offset(view, headers->dynamic_vaddr, &offset, &left)) {
-        view_problem(view, "PT_DYNAMIC is in no loadable segment");
-        return;
-    }
-    if (left > headers->dynamic_filesz)
-        left = headers->dynamic_filesz;
-    n = left / size < DYNAMIC_MAX ? (size_t)(left / size) : DYNAMIC_MAX;
-    walk_dynamic(view, offset, n, read_dyn, &d);
-    if (!d.ended)
-        view_problem(view, "the dynamic section has no end");
-    locate_strings(view, &d);
-    o->need = arena_calloc(view->arena, d.n_needs, sizeof(*o->need));
-    walk_dynamic(view, offset, n, read_need, &d);
-    o->soname = dynamic_string(view, d.soname, "DT_SONAME");
-    o->rpath = dynamic_string(view, d.rpath, "DT_RPATH");
-    o->runpath = dynamic_string(view, d.runpath, "DT_RUNPATH");
-    o->audit = dynamic_string(view, d.audit, "DT_AUDIT");
-    o->depaudit = dynamic_string(view, d.depaudit, "DT_DEPAUDIT");
-    elf_read_versions(view);
-    elf_read_imports(view);
-}
-
 /* ---- section headers: traits only */
 
-/* The end of the furthest section, and whether the code itself is missing (debug files). */
-static bool walk_sections(struct elf_view *view, const Elf64_Ehdr *ehdr, uint64_t *ret_end,
-                          bool *ret_hollow)
+/* What a pass over the section headers tells. */
+struct sections {
+    uint64_t end; /* of the furthest one in the file */
+    bool hollow;  /* the code has no bytes here: a debug file */
+};
+
+static void read_shdr(struct elf_view *view, const Elf64_Shdr *s, struct sections *sections)
+{
+    const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    uint64_t end;
+
+    if (s->sh_type == SHT_NOBITS) {
+        sections->hollow |= (s->sh_flags & code) == code;
+        return;
+    }
+    if (s->sh_type == SHT_NULL || __builtin_add_overflow(s->sh_offset, s->sh_size, &end))
+        return;
+    if (end > sections->end)
+        sections->end = end;
+    if (s->sh_type == SHT_PROGBITS && view->n_constants < CONSTANTS_MAX &&
+        (s->sh_flags & (code | SHF_WRITE)) == SHF_ALLOC)
+        view->constant[view->n_constants++] = (struct range){s->sh_offset, s->sh_size};
+}
+
+static bool walk_sections(struct elf_view *view, const Elf64_Ehdr *ehdr, struct sections *sections)
 {
     const size_t size = view->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
-    const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
     Elf64_Shdr block[BLOCK];
 
     for (size_t i = 0, n; i < ehdr->e_shnum; i += n) {
@@ -476,18 +288,8 @@ static bool walk_sections(struct elf_view *view, const Elf64_Ehdr *ehdr, uint64_
                           (ehdr->e_shnum - i) * size);
         if (!bytes || !read_shdrs(view, bytes, n, block))
             return false;
-        for (size_t k = 0; k < n; k++) {
-            const Elf64_Shdr *s = &block[k];
-            uint64_t end;
-
-            if (s->sh_type == SHT_NOBITS) {
-                *ret_hollow |= (s->sh_flags & code) == code;
-                continue;
-            }
-            if (s->sh_type != SHT_NULL && !__builtin_add_overflow(s->sh_offset, s->sh_size, &end) &&
-                end > *ret_end)
-                *ret_end = end;
-        }
+        for (size_t k = 0; k < n; k++)
+            read_shdr(view, &block[k], sections);
     }
     return true;
 }
@@ -501,29 +303,32 @@ static bool nothing_loaded(const struct elf_view *view)
 }
 
 /*
- * Bytes behind what the headers describe, and debug files. The section headers are read only when
- * the arithmetic of the ELF header leaves a question, which it seldom does: their table usually
- * ends the file.
+ * Bytes behind what the headers describe, debug files, where constants stand. The section headers
+ * are read only when one of these is a question, which it seldom is: their table usually ends the
+ * file.
  */
 static void read_sections(struct elf_view *view, const Elf64_Ehdr *ehdr)
 {
+    const size_t size = view->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
     struct object *o = view->object;
-    uint64_t end, table_end;
-    bool hollow = false;
+    struct sections sections = {.end = view->phdr_end};
+    uint64_t end;
+    bool asked;
 
-    if (ehdr->e_shoff == 0 || ehdr->e_shnum == 0)
+    if (ehdr->e_shoff == 0 || ehdr->e_shnum == 0) {
         o->layout |= LAYOUT_NO_SECTIONS;
-    end = view->phdr_end;
-    if (__builtin_add_overflow(ehdr->e_shoff, (uint64_t)ehdr->e_shnum * ehdr->e_shentsize,
-                               &table_end))
-        table_end = 0;
-    if (table_end > end)
-        end = table_end;
-    if (ehdr->e_shentsize == (view->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) &&
-        (end < o->size || o->problem) && !walk_sections(view, ehdr, &end, &hollow))
+    } else if (ehdr->e_shentsize != size ||
+               __builtin_add_overflow(ehdr->e_shoff, ehdr->e_shnum * size, &end) || end > o->size) {
         view_problem(view, "section headers are outside the file");
-    o->trailing = end < o->size ? o->size - end : 0;
-    if (nothing_loaded(view) || hollow) {
+    } else {
+        if (end > sections.end)
+            sections.end = end;
+        asked = sections.end < o->size || o->problem || (o->imports & IMPORT_LOADERS);
+        if (asked && !walk_sections(view, ehdr, &sections))
+            view_problem(view, "section headers cannot be read");
+    }
+    o->trailing = sections.end < o->size ? o->size - sections.end : 0;
+    if (nothing_loaded(view) || sections.hollow) {
         o->layout |= LAYOUT_DEBUG_ONLY;
         o->problem = NULL; /* what it lacks, it lacks on purpose */
     }
@@ -565,8 +370,10 @@ static void read_object(struct elf_view *view, const unsigned char *head, size_t
     if (!read_header(view, head, len, &ehdr))
         return;
     read_program_headers(view, &ehdr, &headers);
-    read_dynamic(view, &headers);
+    elf_read_dynamic(view, &headers);
     read_sections(view, &ehdr);
+    if (view->object->imports & IMPORT_LOADERS)
+        elf_read_constants(view);
     judge_layout(view->object);
     read_ldso(view);
 }

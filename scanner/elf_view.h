@@ -32,6 +32,19 @@ struct segment {
     uint32_t flags;
 };
 
+/* A part of the file, bytes. */
+struct range {
+    uint64_t offset, size;
+};
+
+enum { CONSTANTS_MAX = 32 };
+
+/* Records translated at a time. */
+enum { BLOCK = 32 };
+
+/* Imports of an object that loads others by name. */
+enum { IMPORT_LOADERS = IMPORT_DLOPEN | IMPORT_DLMOPEN };
+
 struct elf_view {
     const struct elf_source *source;
     struct elf_scratch *scratch;
@@ -43,6 +56,10 @@ struct elf_view {
     struct segment *load;
     size_t n_loads;
     uint64_t phdr_end; /* end of everything the program headers describe */
+
+    /* Sections of constants, if there are section headers to tell. */
+    struct range constant[CONSTANTS_MAX];
+    size_t n_constants;
 
     uint64_t strings, strings_size; /* DT_STRTAB as a file offset; size 0: none */
     uint64_t symbols;               /* DT_SYMTAB, address */
@@ -85,8 +102,18 @@ static inline uint32_t view_word(const struct elf_view *view, const unsigned cha
     return view->swap ? __builtin_bswap32(v) : v;
 }
 
+/* What the pass over the program headers leaves for later. */
+struct headers {
+    uint64_t dynamic_vaddr, dynamic_filesz;
+    bool has_dynamic, has_stack;
+};
+
+/* `n` <= BLOCK records of a dynamic section in native form. False: they cannot be translated. */
+bool elf_dyns(const struct elf_view *view, const unsigned char *bytes, size_t n, Elf64_Dyn *ret);
+
 /* The steps of reading one file, each adding to view->object; elf_read() calls them in order. */
 void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t align);
+void elf_read_dynamic(struct elf_view *view, const struct headers *headers);
 void elf_read_versions(struct elf_view *view);
 void elf_read_imports(struct elf_view *view);
-void elf_read_sections(struct elf_view *view);
+void elf_read_constants(struct elf_view *view);

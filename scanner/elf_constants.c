@@ -1,0 +1,156 @@
+/*
+ * Constants of an object that loads others by name: what it might ask for.
+ */
+#include "scanner/elf_view.h"
+
+#include <string.h>
+
+enum {
+    CONTENT_MAX = 256 << 20, /* bytes of read-only data searched */
+    CONTENT_STEP = 64 << 10, /* at a time */
+    SEARCH_BLOCK = 64,
+    CONSTANT_MAX = 255, /* longest constant kept: a file name */
+    CONSTANTS_KEPT = 512,
+};
+
+static bool is_name_byte(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '+' || c == '.' || c == '/' || c == '@';
+}
+
+static bool constant_known(const struct object *o, const char *text, size_t len)
+{
+    for (size_t i = 0; i < o->n_dlopen_strings; i++)
+        if (strncmp(o->dlopen_string[i], text, len) == 0 && o->dlopen_string[i][len] == '\0')
+            return true;
+    for (size_t i = 0; i < o->n_needs; i++)
+        if (strncmp(o->need[i].name, text, len) == 0 && o->need[i].name[len] == '\0')
+            return true;
+    return false;
+}
+
+/* ".so" was found at `at`: keep the whole constant around it if it looks like a soname. */
+static void add_constant(struct elf_view *view, const unsigned char *bytes, size_t len, size_t at)
+{
+    struct object *o = view->object;
+    size_t first = at, end = at + 3;
+
+    while (first > 0 && at - first < CONSTANT_MAX && is_name_byte(bytes[first - 1]))
+        first--;
+    if (first == at || (first > 0 && bytes[first - 1] != '\0'))
+        return;
+    while (end < len && end - first <= CONSTANT_MAX && is_name_byte(bytes[end]))
+        end++;
+    if (end == len || bytes[end] != '\0' || (bytes[at + 3] != '\0' && bytes[at + 3] != '.'))
+        return;
+    if (end - first > CONSTANT_MAX || bytes[at - 1] == '/' || bytes[first] == '.')
+        return;
+    if (o->n_dlopen_strings == CONSTANTS_KEPT ||
+        constant_known(o, (const char *)bytes + first, end - first))
+        return;
+    o->dlopen_string =
+        arena_grow(view->arena, o->dlopen_string, o->n_dlopen_strings, sizeof(*o->dlopen_string));
+    o->dlopen_string[o->n_dlopen_strings++] =
+        arena_strndup(view->arena, (const char *)bytes + first, end - first);
+}
+
+/* Does ".so" or "$OR" begin in the SEARCH_BLOCK bytes from `p` on? Written to be vectorised. */
+static bool block_has_mark(const unsigned char *p)
+{
+    unsigned char hit = 0;
+
+    for (size_t i = 0; i < SEARCH_BLOCK; i++)
+        hit |= (unsigned char)(((p[i] == '.') & (p[i + 1] == 's') & (p[i + 2] == 'o')) |
+                               ((p[i] == '$') & (p[i + 1] == 'O') & (p[i + 2] == 'R')));
+    return hit;
+}
+
+static void search_block(struct elf_view *view, const unsigned char *bytes, size_t len)
+{
+    static const char origin[] = "$ORIGIN";
+    size_t end = 0;
+
+    for (size_t i = 0; i + 3 <= len; i++) {
+        if (i == end) {
+            while (len - i >= SEARCH_BLOCK + 2 && !block_has_mark(bytes + i))
+                i += SEARCH_BLOCK;
+            end = i + SEARCH_BLOCK;
+        }
+        if (len - i < 3)
+            return;
+        if (memcmp(bytes + i, ".so", 3) == 0)
+            add_constant(view, bytes, len, i);
+        else if (len - i >= sizeof(origin) - 1 &&
+                 memcmp(bytes + i, origin, sizeof(origin) - 1) == 0)
+            view->object->origin_string = true;
+    }
+}
+
+/* Search [offset, offset + size) in overlapping blocks, so that no constant is cut. */
+static void search_range(struct elf_view *view, uint64_t offset, uint64_t size)
+{
+    const size_t overlap = CONSTANT_MAX + 2;
+
+    if (size > CONTENT_MAX)
+        size = CONTENT_MAX;
+    while (size) {
+        const size_t len = size < CONTENT_STEP ? (size_t)size : CONTENT_STEP;
+        const unsigned char *bytes = view_peek(view, SLOT_CONTENT, offset, len, len);
+
+        if (!bytes)
+            return;
+        search_block(view, bytes, len);
+        if (len == size)
+            return;
+        offset += len - overlap;
+        size -= len - overlap;
+    }
+}
+
+/* The parts of [from, to) that are not the dynamic string table, whose names are no constants. */
+static void search_around_strings(struct elf_view *view, uint64_t from, uint64_t to)
+{
+    const uint64_t first = view->strings, last = view->strings + view->strings_size;
+
+    if (view->strings_size && first >= from && last <= to) {
+        search_range(view, from, first - from);
+        search_range(view, last, to - last);
+    } else {
+        search_range(view, from, to - from);
+    }
+}
+
+static void search_part(struct elf_view *view, uint64_t offset, uint64_t size)
+{
+    uint64_t end;
+
+    if (__builtin_add_overflow(offset, size, &end) || end > view->source->size)
+        end = view->source->size;
+    if (offset < end)
+        search_around_strings(view, offset, end);
+}
+
+/* Without section headers: segments that are only read; where there is none, those with the code.
+ */
+static void search_segments(struct elf_view *view)
+{
+    uint32_t refused = PF_W | PF_X;
+    bool searched = false;
+
+    for (int pass = 0; pass < 2 && !searched; pass++, refused = PF_W)
+        for (size_t i = 0; i < view->n_loads; i++) {
+            if ((view->load[i].flags & refused) || view->load[i].filesz == 0)
+                continue;
+            searched = true;
+            search_part(view, view->load[i].offset, view->load[i].filesz);
+        }
+}
+
+void elf_read_constants(struct elf_view *view)
+{
+    for (size_t i = 0; i < view->n_constants; i++)
+        search_part(view, view->constant[i].offset, view->constant[i].size);
+    if (view->n_constants == 0)
+        search_segments(view);
+}
