@@ -83,14 +83,6 @@ static void preload(struct run *run, enum request_kind kind, const char *text,
                             .flags = run->loader->secure ? SEARCH_SECURE_PRELOAD : 0};
     struct answer answer;
 
-    if (strchr(text, '/') && token_present(text)) {
-        const struct tokens tokens = {glibc_origin(run), run->setup->profile.platform,
-                                      run->setup->profile.lib};
-
-        text = token_expand(run->arena, text, &tokens);
-        if (!text)
-            return;
-    }
     answer = ask_name(run, &ask, intern(run->names, text));
     if (answer.is_new)
         work_append(run, list, answer.lib);

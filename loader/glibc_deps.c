@@ -51,7 +51,23 @@ static enum request_result result_of(const struct found *found, const struct ans
     return answer->is_new ? RESULT_FOUND : RESULT_SAME;
 }
 
-/* docs/loader.md, 3: known by name, else searched, else the same file, else a new object. */
+/*
+ * The path that a name with a slash is opened by: tokens are the asker's; "" when one cannot be
+ * told. The object stays known by the name as it was asked for.
+ */
+static const struct name *expanded(struct run *run, const struct lib *asker,
+                                   const struct name *name)
+{
+    struct tokens tokens = {NULL, run->setup->profile.platform, run->setup->profile.lib};
+    const char *path;
+
+    if (!token_present(name->text))
+        return name;
+    tokens.origin = asker->is_main || asker->is_self ? glibc_origin(run) : asker->image->origin;
+    path = token_expand(run->arena, name->text, &tokens);
+    return path ? intern(run->names, path) : run->loader->empty;
+}
+
 struct answer ask_name(struct run *run, const struct ask *ask, const struct name *name)
 {
     struct answer answer = {.lib = lib_known(run, ask->space, name)};
@@ -64,7 +80,7 @@ struct answer ask_name(struct run *run, const struct ask *ask, const struct name
         return answer;
     }
     if (strchr(name->text, '/'))
-        found = open_path(run, name, STAGE_DIRECT, true);
+        found = open_path(run, expanded(run, ask->asker, name), STAGE_DIRECT, true);
     else
         found = search_name(run, ask->asker, name, ask->flags);
     if (found.fatal)

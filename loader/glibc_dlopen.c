@@ -1,18 +1,5 @@
 #include "loader/internal.h"
 
-#include <string.h>
-
-/* The name as dlopen searches it: tokens are expanded in names with a slash only. */
-static const char *name_of(struct run *run, struct lib *caller, const char *name)
-{
-    struct tokens tokens = {NULL, run->setup->profile.platform, run->setup->profile.lib};
-
-    if (!strchr(name, '/') || !token_present(name))
-        return name;
-    tokens.origin = caller->is_main ? glibc_origin(run) : caller->image->origin;
-    return token_expand(run->arena, name, &tokens);
-}
-
 /*
  * docs/loader.md, 16: the caller's paths are searched, the new object has no loader of its own;
  * states, names and identities carry over, and what a failed call loaded is forgotten.
@@ -25,16 +12,12 @@ void glibc_dlopen(struct run *run, const struct dlopen_call *call)
         .kind = REQUEST_DLOPEN, .space = &run->base, .asker = caller, .shown = caller};
     struct worklist list = {0};
     struct answer answer;
-    const char *name;
 
     if (!caller || !caller->image) {
         run_assume(run, "dlopen of '%s': its caller '%s' is not loaded", call->name, call->caller);
         return;
     }
-    name = name_of(run, caller, call->name);
-    if (!name)
-        return;
-    answer = ask_name(run, &ask, intern(run->names, name));
+    answer = ask_name(run, &ask, intern(run->names, call->name));
     if (answer.lib && !answer.lib->opened) {
         work_append(run, &list, answer.lib);
         if (work_all(run, &run->base, &list, 0))
