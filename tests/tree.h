@@ -78,6 +78,9 @@ MUST_CHECK int tree_read_text(struct arena *arena, const char *path, struct tree
  */
 struct world *tree_world(const struct tree *tree, const struct ldso *ldso, uint32_t uid);
 
+/* The facts that the scanner would read from the file of a description. */
+struct object *tree_object(struct arena *arena, const struct elf_spec *spec);
+
 /* ---- tests/tree_disk.c: for real loaders */
 
 /* Make everything below directory `root`, which must exist and be empty. */

@@ -110,7 +110,7 @@ static void object_dynamic(struct arena *arena, const struct elf_spec *spec, str
     }
 }
 
-static struct object *object_of(struct arena *arena, const struct elf_spec *spec)
+struct object *tree_object(struct arena *arena, const struct elf_spec *spec)
 {
     struct object *o = arena_alloc(arena, sizeof(*o));
 
@@ -147,7 +147,7 @@ static struct object *object_of(struct arena *arena, const struct elf_spec *spec
     return o;
 }
 
-static int tree_object(struct world *world, const struct node *file,
+static int read_object(struct world *world, const struct node *file,
                        const struct object **ret_object)
 {
     struct tree_data *data = world->data;
@@ -157,7 +157,7 @@ static int tree_object(struct world *world, const struct node *file,
     *ret_object = NULL;
     if (!entry->elf)
         return 0;
-    object = object_of(&data->arena, entry->elf);
+    object = tree_object(&data->arena, entry->elf);
     object->size = entry->size;
     object->mode = file->mode;
     if (entry->is_loader)
@@ -209,7 +209,7 @@ struct world *tree_world(const struct tree *tree, const struct ldso *ldso, uint3
 {
     static const struct world_ops ops = {
         .child = tree_child,
-        .object = tree_object,
+        .object = read_object,
         .bytes = tree_bytes,
         .list = tree_list,
         .close = tree_close,
