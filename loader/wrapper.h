@@ -1,0 +1,35 @@
+/*
+ * Wrappers: small programs that set the environment and become the real one.
+ *
+ *	int r = wrapper_read(bytes, len, env, n_env, &arena, &wrapper, &err);
+ *	r == 0: wrapper.program is started with wrapper.env
+ *
+ * Two forms are followed, both of nixpkgs: shell scripts of makeWrapper (all its generations) and
+ * programs of makeBinaryWrapper, which carry their own description as text. Nothing is run and no
+ * file is read: a script is followed by a strict reader of the few constructs such scripts are
+ * made of; a script that holds anything else (`--run`, pipes, command substitution) is not.
+ */
+#pragma once
+
+#include "base/arena.h"
+
+struct wrapper {
+    const char *interpreter; /* of a script, from its first line; NULL: a program by itself */
+    const char *program;     /* what it becomes, as given to execve() */
+    const char **env;        /* NAME=VALUE, in order of first appearance */
+    size_t n_env;
+    const char *cwd;   /* NULL: left as it is */
+    const char **args; /* added arguments: n_args, those before the caller's own first */
+    size_t n_args, n_before;
+};
+
+/*
+ * Follow the wrapper whose file holds `bytes`, started with `env`. Everything returned is
+ * allocated in `arena`. -ENOEXEC: no wrapper at all (neither a script nor makeBinaryWrapper's).
+ * -ENOTSUP: a script that cannot be followed; `err` says why in half a sentence.
+ */
+MUST_CHECK int wrapper_read(const char *bytes, size_t len, const char *const *env, size_t n_env,
+                            struct arena *arena, struct wrapper *ret_wrapper, struct err *err);
+
+/* Enough of a file for wrapper_read(): longer ones are no wrappers. Bytes. */
+enum { WRAPPER_MAX = 512 * 1024 };
