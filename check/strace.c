@@ -1,9 +1,9 @@
 #include "check/strace.h"
 
 #include "base/str.h"
+#include "check/spawn.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,9 +23,6 @@ enum {
     KILL_GRACE_MS = 5000, /* how long a killed process may take to be gone */
 };
 
-/* Where a process must stand still to be looked at: what may end start-up (check/process.h). */
-static const char inject[] = "inject=?arch_prctl,set_tid_address,mprotect:signal=SIGSTOP";
-
 /*
  * strace at work:
  *
@@ -37,9 +32,8 @@ static const char inject[] = "inject=?arch_prctl,set_tid_address,mprotect:signal
  */
 struct session {
     const struct run *run;
-    struct arena *arena;
-    pid_t pid; /* strace's, and its process group's */
-    int pidfd, trace_fd, text_fd;
+    struct spawned child;
+    int trace_fd;
     char *line; /* PARSE_LINE_MAX + 1 bytes, `len` of them in use */
     size_t len, line_number, total;
     char message[MESSAGE_MAX];
@@ -63,134 +57,18 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-const char *strace_find(struct arena *arena, const char *name)
-{
-    const char *path = getenv("PATH") ?: "/usr/bin:/bin";
-
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? name : NULL;
-    while (*path) {
-        size_t len = strcspn(path, ":");
-        const char *full = str_join(arena, arena_strndup(arena, path, len), name);
-
-        if (len && access(full, X_OK) == 0)
-            return full;
-        path += len + (path[len] == ':');
-    }
-    return NULL;
-}
-
-/* ---- starting */
-
-struct words {
-    struct arena *arena;
-    const char **word;
-    size_t n;
-};
-
-static void add_word(struct words *words, const char *word)
-{
-    words->word = arena_grow(words->arena, words->word, words->n, sizeof(*words->word));
-    words->word[words->n++] = word;
-}
-
-/* strace's command line, as far as the program's own. */
-static int strace_words(const struct run *run, const char *output, bool tree, struct words *words,
-                        struct err *err)
-{
-    const char *strace = strace_find(words->arena, "strace");
-    const char *unshare = NULL;
-
-    if (!strace)
-        return err_set(err, ENOENT, "strace is not installed");
-    if (run->root && !(unshare = strace_find(words->arena, "unshare")))
-        return err_set(err, ENOENT, "unshare (of util-linux) is not installed");
-    add_word(words, strace);
-    add_word(words, tree ? "-ff" : "-q");
-    add_word(words, "-q");
-    add_word(words, "-xx");
-    add_word(words, "-o");
-    add_word(words, output);
-    add_word(words, "-e");
-    add_word(words, parse_syscalls);
-    if (run->stop_after) {
-        add_word(words, "-e");
-        add_word(words, inject);
-    }
-    for (size_t i = 0; i < run->n_env; i++) {
-        add_word(words, "-E");
-        add_word(words, run->env[i]);
-    }
-    add_word(words, "--");
-    if (unshare) {
-        add_word(words, unshare);
-        if (geteuid() != 0)
-            add_word(words, "--map-root-user");
-        add_word(words, arena_printf(words->arena, "--root=%s", run->root));
-        add_word(words, arena_printf(words->arena, "--wd=%s", run->cwd ?: "/"));
-        add_word(words, "--");
-    }
-    for (const char *const *a = run->argv; *a; a++)
-        add_word(words, *a);
-    add_word(words, NULL);
-    return 0;
-}
-
-/* Between fork() and execve(): only calls that are safe there. */
-static _Noreturn void become_strace(const char *const *word, const char *cwd, int text_fd,
-                                    bool tree)
-{
-    static char *const no_env[] = {NULL};
-    const struct rlimit no_core = {0, 0};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    setsid();
-    setrlimit(RLIMIT_CORE, &no_core);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || chdir(cwd) < 0)
-        _exit(126);
-    if (dup2(tree ? STDERR_FILENO : null, STDOUT_FILENO) < 0)
-        _exit(126);
-    if (!tree && dup2(text_fd, STDERR_FILENO) < 0)
-        _exit(126);
-    execve(word[0], (char *const *)(uintptr_t)word, no_env);
-    _exit(126);
-}
-
-static int start(struct session *s, const char *const *word, bool tree, struct err *err)
-{
-    const char *cwd = s->run->root || !s->run->cwd ? "/" : s->run->cwd;
-    int text[2] = {-1, -1};
-
-    if (!tree && pipe2(text, O_CLOEXEC | O_NONBLOCK) < 0)
-        return err_set(err, errno, "pipe: %s", strerror(errno));
-    s->text_fd = text[0];
-    s->pid = fork();
-    if (s->pid == 0)
-        become_strace(word, cwd, text[1], tree);
-    close_fd(&text[1]);
-    if (s->pid < 0)
-        return err_set(err, errno, "fork: %s", strerror(errno));
-    s->pidfd = pidfd_open(s->pid, 0);
-    if (s->pidfd < 0)
-        return err_set(err, errno, "pidfd_open: %s", strerror(errno));
-    s->deadline_ms = s->run->limit_ms ? now_ms() + s->run->limit_ms : -1;
-    return 0;
-}
+/* ---- ending */
 
 /* End everything that is left of the session. */
 static void session_done(struct session *s)
 {
-    if (s->pid > 0) {
-        kill(-s->pid, SIGKILL);
-        waitpid(s->pid, NULL, 0);
+    if (s->child.pid > 0) {
+        kill(-s->child.pid, SIGKILL);
+        waitpid(s->child.pid, NULL, 0);
     }
-    close_fd(&s->pidfd);
+    close_fd(&s->child.pidfd);
     close_fd(&s->trace_fd);
-    close_fd(&s->text_fd);
+    close_fd(&s->child.text_fd);
 }
 
 /* ---- stopping */
@@ -207,12 +85,12 @@ static void kill_traced(struct session *s)
 
     s->killed = true;
     s->deadline_ms = now_ms() + KILL_GRACE_MS;
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)s->pid, (int)s->pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)s->child.pid, (int)s->child.pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     n = fd < 0 ? -1 : read(fd, pids, sizeof(pids) - 1);
     close_fd(&fd);
     if (n <= 0) {
-        kill(-s->pid, SIGKILL);
+        kill(-s->child.pid, SIGKILL);
         return;
     }
     for (long pid = strtol(at, &end, 10); end != at; pid = strtol(at, &end, 10)) {
@@ -238,7 +116,7 @@ static int take_line(struct session *s, struct process *process, struct err *err
     if (s->run->stop_after && process->n_done >= s->run->stop_after)
         kill_traced(s);
     else
-        kill(-s->pid, SIGCONT);
+        kill(-s->child.pid, SIGCONT);
     return 0;
 }
 
@@ -274,7 +152,7 @@ static int read_trace(struct session *s, struct process *process, struct err *er
 static bool read_text(struct session *s)
 {
     char buffer[1024];
-    ssize_t n = read(s->text_fd, buffer, sizeof(buffer));
+    ssize_t n = read(s->child.text_fd, buffer, sizeof(buffer));
     size_t room = MESSAGE_MAX - 1 - s->message_len;
 
     if (n <= 0)
@@ -303,8 +181,8 @@ static int watch(struct session *s, struct process *process, bool *ret_timed_out
     for (;;) {
         struct pollfd fds[] = {
             {.fd = s->trace_fd, .events = POLLIN},
-            {.fd = s->text_fd, .events = POLLIN},
-            {.fd = s->pidfd, .events = POLLIN},
+            {.fd = s->child.text_fd, .events = POLLIN},
+            {.fd = s->child.pidfd, .events = POLLIN},
         };
         int64_t left = s->deadline_ms < 0 ? -1 : s->deadline_ms - now_ms();
         int r;
@@ -346,13 +224,10 @@ int strace_run(const struct run *run, struct arena *arena, struct run_result *re
 {
     const char *fifo = str_join(arena, run->scratch, "trace");
     CLEANUP(session_done)
-    struct session s = {.run = run, .arena = arena, .pidfd = -1, .trace_fd = -1, .text_fd = -1};
+    struct session s = {.run = run, .child = {.pidfd = -1, .text_fd = -1}, .trace_fd = -1};
     struct run_result result = {.process.arena = arena};
-    struct words words = {.arena = arena};
-    int r = strace_words(run, fifo, false, &words, err);
+    int r;
 
-    if (r < 0)
-        return r;
     unlink(fifo);
     if (mkfifo(fifo, 0600) < 0)
         return err_set(err, errno, "'%s': %s", fifo, strerror(errno));
@@ -360,7 +235,8 @@ int strace_run(const struct run *run, struct arena *arena, struct run_result *re
     if (s.trace_fd < 0)
         return err_set(err, errno, "'%s': %s", fifo, strerror(errno));
     s.line = arena_alloc(arena, PARSE_LINE_MAX + 1);
-    r = start(&s, words.word, false, err);
+    s.deadline_ms = run->limit_ms ? now_ms() + run->limit_ms : -1;
+    r = spawn_strace(run, fifo, false, arena, &s.child, err);
     if (r == 0)
         r = watch(&s, &result.process, &result.timed_out, err);
     unlink(fifo);

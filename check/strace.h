@@ -41,13 +41,3 @@ struct run_result {
  */
 MUST_CHECK int strace_run(const struct run *run, struct arena *arena, struct run_result *ret_result,
                           struct err *err);
-
-/*
- * Run a program and everything it starts to the end; its output goes to standard error. One
- * process each in `ret_process`, in order of process number. `stop_after` and `root` are not used.
- */
-MUST_CHECK int strace_tree(const struct run *run, struct arena *arena, struct process **ret_process,
-                           size_t *ret_n, bool *ret_timed_out, struct err *err);
-
-/* The first file `name` in $PATH that can be executed; NULL: none. */
-const char *strace_find(struct arena *arena, const char *name);
