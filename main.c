@@ -17,6 +17,7 @@
 static const struct command *const commands[] = {
     &cmd_storm,
     &cmd_trace,
+    &cmd_check,
     NULL,
 };
 
