@@ -85,7 +85,8 @@ static void stage_line(const struct trace_view *view, const struct request *requ
     else if (asker && stage == STAGE_RPATH)
         fprintf(view->to, "  in the RPATH of %s and of those that loaded it\n", asker);
     else
-        fprintf(view->to, "  %s%s\n", stage == STAGE_CACHE || stage == STAGE_NOTE ? "by " : "in ",
+        fprintf(view->to, "  %s%s\n",
+                stage == STAGE_CACHE || stage == STAGE_NOTE ? "by the " : "in ",
                 stage_words(stage));
 }
 
@@ -144,9 +145,9 @@ void trace_text_missing(const struct trace_view *view)
 
         if (r->result != RESULT_MISSING && r->result != RESULT_BAD)
             continue;
-        fprintf(view->to, "\n%s%s: %s%s\n", trace_on(view, STYLE_RED), request_words(view, r),
+        fprintf(view->to, "\n%s%s: %s%s%s\n", trace_on(view, STYLE_RED), request_words(view, r),
                 r->result == RESULT_MISSING ? "found nowhere" : "found, but unusable",
-                trace_off(view));
+                request_is_optional(r) ? "; the loader goes on without it" : "", trace_off(view));
         if (r->asker >= 0)
             fprintf(view->to, "  (%s is %s)\n", trace_object(view, r->asker),
                     trace_shown(view, t->loaded[r->asker].path));

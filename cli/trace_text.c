@@ -24,6 +24,23 @@ const char *stage_words(enum stage stage)
     return words[stage];
 }
 
+bool request_is_optional(const struct request *request)
+{
+    switch (request->kind) {
+    case REQUEST_AUXILIARY:
+    case REQUEST_PRELOAD:
+    case REQUEST_PRELOAD_FILE:
+    case REQUEST_AUDIT:
+        return true;
+    case REQUEST_NEEDED:
+    case REQUEST_FILTER:
+    case REQUEST_DLOPEN:
+    case REQUEST_PROGRAM:
+        break;
+    }
+    return false;
+}
+
 static const char *error_words(int error)
 {
     static const struct row {

@@ -50,6 +50,9 @@ const char *call_words(const struct trace *trace, const struct call *call, struc
 /* Where a request was satisfied, in words: "RUNPATH", "LD_LIBRARY_PATH", ... */
 const char *stage_words(enum stage stage);
 
+/* Does a start go on when this request fails? */
+bool request_is_optional(const struct request *request);
+
 /* A store path with the hash left out: "/nix/store/...-glibc-2.36/lib". */
 const char *path_short(struct arena *arena, const char *path);
 

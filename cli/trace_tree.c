@@ -91,10 +91,12 @@ static void request_text(const struct trace_view *view, const struct request *r,
                    stage_words(r->stage));
         break;
     case RESULT_MISSING:
-        str_printf(out, "  %sNOT FOUND%s", trace_on(view, STYLE_RED), trace_off(view));
+        str_printf(out, "  %sNOT FOUND%s%s", trace_on(view, STYLE_RED), trace_off(view),
+                   request_is_optional(r) ? " (the loader goes on without it)" : "");
         break;
     case RESULT_BAD:
-        str_printf(out, "  %sFOUND, BUT UNUSABLE%s", trace_on(view, STYLE_RED), trace_off(view));
+        str_printf(out, "  %sFOUND, BUT UNUSABLE%s%s", trace_on(view, STYLE_RED), trace_off(view),
+                   request_is_optional(r) ? " (the loader goes on without it)" : "");
         break;
     case RESULT_SKIPPED:
         str_add(out, "  (not searched: a $TOKEN in it has no value here, or set-id rules forbid)");
@@ -172,7 +174,7 @@ void trace_text_tree(const struct trace_view *view)
                 trace_on(view, STYLE_DIM), trace_off(view));
     tree_head(view);
     if (listed_from(&tree, tree.first[0]) >= 0) {
-        fprintf(view->to, "%7s %7s %s\n", "", "", "loaded first, by the environment's order");
+        fprintf(view->to, "%7s %7s %s\n", "", "", "asked for before the program's own needs");
         tree_below(&tree, -1);
     }
     if (t->n_loaded) {

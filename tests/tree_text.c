@@ -54,6 +54,19 @@ static void add_dyn(struct arena *arena, struct elf_spec *spec, struct elf_dyn d
     spec->dynamic = list;
 }
 
+/* One more string among the file's constants. */
+static void add_string(struct arena *arena, struct elf_spec *spec, const char *text)
+{
+    const size_t len = strlen(text) + 1;
+    char *all = arena_alloc(arena, spec->rodata_size + len);
+
+    if (spec->rodata_size)
+        memcpy(all, spec->rodata, spec->rodata_size);
+    memcpy(all + spec->rodata_size, text, len);
+    spec->rodata = all;
+    spec->rodata_size += len;
+}
+
 /* NAME=VALUE of a program or library. */
 static int set_field(const struct line *line, char *word, struct elf_spec *spec, struct err *err)
 {
@@ -72,6 +85,8 @@ static int set_field(const struct line *line, char *word, struct elf_spec *spec,
     }
     if (!strcmp(word, "interp"))
         spec->interp = *value ? value : NULL;
+    else if (!strcmp(word, "string"))
+        add_string(line->arena, spec, value);
     else if (!strcmp(word, "type"))
         spec->type = (uint16_t)strtoul(value, NULL, 0);
     else if (!strcmp(word, "osabi"))
