@@ -120,7 +120,7 @@ static void exit_line(const struct trace_view *view)
 
     switch (t->exit) {
     case EXIT_OK:
-        fprintf(view->to, "The program starts: every library was found.\n");
+        fprintf(view->to, "The program starts: every library it needs was found.\n");
         return;
     case EXIT_NOT_DYNAMIC:
         fprintf(view->to, "The program names no loader: it is linked statically and makes none of "
