@@ -95,19 +95,12 @@ struct answer ask_name(struct run *run, const struct ask *ask, const struct name
 
 /* ---- the work list (docs/loader.md, 4 and 15) */
 
-static struct work *work_find(const struct worklist *list, const struct lib *lib)
-{
-    for (struct work *w = list->head; w; w = w->next)
-        if (w->lib == lib)
-            return w;
-    return NULL;
-}
-
 void work_append(struct run *run, struct worklist *list, struct lib *lib)
 {
     struct work *w = arena_alloc(run->arena, sizeof(*w));
 
     w->lib = lib;
+    lib->listed = list;
     if (list->tail)
         list->tail->next = w;
     else
@@ -148,7 +141,7 @@ static struct work *work_insert(struct run *run, struct space *space, struct wor
     struct work *late = at, *moved;
 
     *ret_early = false;
-    if (work_find(list, lib)) {
+    if (lib->listed == list) {
         while (late->next && late->next->lib != lib)
             late = late->next;
         if (!late->next) {
@@ -161,6 +154,7 @@ static struct work *work_insert(struct run *run, struct space *space, struct wor
     }
     moved = arena_memdup(run->arena, at, sizeof(*at));
     *at = (struct work){.lib = lib, .next = moved};
+    lib->listed = list;
     if (list->tail == at)
         list->tail = moved;
     space_move(run, space, lib, moved->lib);
@@ -262,7 +256,7 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
         if (!answer.lib)
             continue;
         if (line.kind == NEED_NEEDED) {
-            if (!work_find(list, answer.lib))
+            if (answer.lib->listed != list)
                 work_append(run, list, answer.lib);
             continue;
         }
@@ -284,8 +278,8 @@ bool work_all(struct run *run, struct space *space, struct worklist *list, unsig
         w->done = true;
         if (!work_object(run, space, list, w, flags))
             return false;
-        for (w = list->head; w && w->done; w = w->next)
-            ;
+        while (w && w->done) /* a filter puts an object that is not done in w's place */
+            w = w->next;
     }
     return true;
 }

@@ -68,6 +68,7 @@ struct setup {
     struct image **image_by_name;
     uint32_t n_dir_slots, n_image_slots;
     uint32_t n_dirs;
+    size_t *cap_len; /* of profile.caps */
     struct dirlist system;
 };
 
@@ -131,12 +132,15 @@ const char *judge_library(const struct object *object);
 
 /* ---- run.c: the state of one run and its record */
 
+struct worklist;
+
 /* One object in memory. */
 struct lib {
     struct image *image; /* NULL: the vDSO */
     struct lib *chain;   /* who loaded it, for the RPATH chain; NULL: nobody */
     int index;           /* in trace.loaded; -1: not there (yet) */
     bool is_main, is_self;
+    const struct worklist *listed; /* the work list it was last put into */
     bool opened; /* its own list of dependencies is complete: dlopen asks nothing again */
     const struct name **name; /* every name it is known by */
     size_t n_names;

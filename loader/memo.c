@@ -245,7 +245,8 @@ void image_paths(struct loader *loader, struct setup *setup, struct image *image
         image->rpath = dirlist_make(loader, setup, image->object->rpath, ":", &tokens, false);
 }
 
-static const char *setup_load(struct loader *loader, struct setup *setup)
+static const char *setup_load(struct loader *loader, struct setup *setup,
+                              const struct variant *variant)
 {
     struct world *world = loader->world;
     const struct place at = loader_walk(loader, setup->interp->text);
@@ -261,6 +262,10 @@ static const char *setup_load(struct loader *loader, struct setup *setup)
     real = world_path(loader->arena, at.node);
     setup->node = at.node;
     profile_make(loader->arena, object, setup->interp->text, real, &setup->cpu, &setup->profile);
+    profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);
+    setup->cap_len = arena_calloc(loader->arena, setup->profile.n_caps, sizeof(size_t));
+    for (size_t i = 0; i < setup->profile.n_caps; i++)
+        setup->cap_len[i] = strlen(setup->profile.caps[i]);
     for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
         dirlist_add(loader, &setup->system,
                     dir_get(loader, setup, setup->profile.system_dirs[i],
@@ -288,8 +293,11 @@ struct setup *setup_get(struct loader *loader, const struct variant *variant)
     setup->tunables_known = cpu_hide(&setup->cpu, variant->tunables);
     setup->next = loader->setups;
     loader->setups = setup;
-    setup->problem = setup_load(loader, setup);
-    if (!setup->problem)
-        profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);
+    setup->problem = setup_load(loader, setup, variant);
+    return setup;
+    profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);
+    setup->cap_len = arena_calloc(loader->arena, setup->profile.n_caps, sizeof(size_t));
+    for (size_t i = 0; i < setup->profile.n_caps; i++)
+        setup->cap_len[i] = strlen(setup->profile.caps[i]);
     return setup;
 }

@@ -84,11 +84,11 @@ static struct place probe(const struct walk *w, struct dir *dir, size_t cap)
     const struct run *run = w->run;
     const struct place at = dir_at(run->loader, run->setup, dir, cap);
 
-    if (dir->path->len + strlen(run->setup->profile.caps[cap]) + w->name->len >= PATH_MAX)
+    if (dir->path->len + run->setup->cap_len[cap] + w->name->len >= PATH_MAX)
         return (struct place){.error = ENAMETOOLONG};
     if (at.error)
         return at;
-    if (!strcmp(w->name->text, ".") || !strcmp(w->name->text, ".."))
+    if (w->name->text[0] == '.' && (!strcmp(w->name->text, ".") || !strcmp(w->name->text, "..")))
         return world_walk(run->world, at.node, w->name->text);
     return world_at(run->world, at.node, w->name);
 }
@@ -103,7 +103,7 @@ static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
     char path[PATH_MAX];
 
     if (!error) {
-        const size_t a = dir->path->len, b = strlen(cap_text), c = w->name->len;
+        const size_t a = dir->path->len, b = run->setup->cap_len[cap], c = w->name->len;
 
         memcpy(path, dir->path->text, a);
         memcpy(path + a, cap_text, b);
