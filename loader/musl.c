@@ -238,6 +238,13 @@ static struct lib *answer(struct run *run, enum request_result result, enum stag
 }
 
 /* load_library(): NULL when it cannot be loaded. */
+/* A C library under whatever name is dropped for musl's own, and looked at anew each time. */
+static bool is_libc(const struct object *object)
+{
+    return (object->ldso && object->ldso->libc == LIBC_MUSL) ||
+           str_same(object->soname, "libc.so.6");
+}
+
 static struct lib *load(struct musl *m, enum request_kind kind, struct lib *asker, const char *name)
 {
     struct run *run = m->run;
@@ -267,6 +274,8 @@ static struct lib *load(struct musl *m, enum request_kind kind, struct lib *aske
     }
     if (unusable(run, found.image))
         return answer(run, RESULT_BAD, found.stage, NULL, asker);
+    if (is_libc(found.image->object))
+        return answer(run, RESULT_SAME, found.stage, run->self, asker);
     lib = lib_new(run, &run->base, found.image, asker);
     if (searched)
         lib_name(run, &run->base, lib, intern(run->names, str_base(found.image->path->text)));
