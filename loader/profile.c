@@ -55,16 +55,24 @@ static int version_number(enum libc libc, const char *text)
     return part[0] == 2 ? part[1] : 0;
 }
 
-/* The version in a path like /nix/store/HASH-glibc-2.40-66/lib/ld-linux-x86-64.so.2. */
+/*
+ * The version in a path like /nix/store/HASH-glibc-2.40-66/lib/ld-linux-x86-64.so.2, or in the
+ * file's own name, ld-2.31.so, as glibc installs itself up to 2.34.
+ */
 static const char *version_in_path(struct arena *arena, enum libc libc, const char *path)
 {
     const char *mark = libc == LIBC_MUSL ? "-musl-" : "-glibc-";
     const char *at = strstr(path, mark);
+    size_t len;
 
+    if (at)
+        at += strlen(mark);
+    else if (libc == LIBC_GLIBC && str_starts(str_base(path), "ld-2."))
+        at = str_base(path) + strlen("ld-");
     if (!at)
         return NULL;
-    at += strlen(mark);
-    return arena_strndup(arena, at, strspn(at, "0123456789."));
+    len = strspn(at, "0123456789.");
+    return arena_strndup(arena, at, len - (len && at[len - 1] == '.'));
 }
 
 static void set_version(struct arena *arena, const struct ldso *ldso, const char *path,
