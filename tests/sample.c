@@ -719,8 +719,14 @@ static void add_user(struct gen *g, struct sample *s)
 
 static void add_loader(struct gen *g)
 {
-    struct entry *loader = tree_add(g->tree, ENTRY_FILE, g->settings->interp);
+    const char *path = g->settings->interp, *name = g->settings->loader_name;
+    struct entry *loader;
 
+    if (name) {
+        tree_add_link(g->tree, path, name);
+        path = arena_printf(g->arena, "%.*s%s", (int)(str_base(path) - path), path, name);
+    }
+    loader = tree_add(g->tree, ENTRY_FILE, path);
     loader->copy_of = g->settings->loader_file;
     loader->is_loader = true;
     tree_add(g->tree, ENTRY_DIR, "/proc");

@@ -12,7 +12,8 @@
 /* What the loader at hand knows: so that samples go where it looks. */
 struct sample_settings {
     const char *loader_file; /* copied (or linked) into every tree */
-    const char *interp;      /* where it goes */
+    const char *interp;      /* where it goes, or a link to it */
+    const char *loader_name; /* NULL, or its own name beside the link: "ld-2.31.so" */
     const struct ldso *ldso;
     int version;   /* glibc: 36; musl: 0 */
     bool any_user; /* other users than root can be tried */

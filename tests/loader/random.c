@@ -406,6 +406,7 @@ static int set_up(struct run *run, const char *loader, struct arena *arena, stru
     run->settings = (struct sample_settings){
         .loader_file = loader,
         .interp = interp,
+        .loader_name = str_starts(str_base(loader), "ld-2.") ? str_base(loader) : NULL,
         .ldso = object->ldso,
         .version = run->profile.libc == LIBC_GLIBC ? run->profile.version : 0,
         .any_user = geteuid() == 0,
@@ -434,6 +435,7 @@ int main(int argc, char **argv)
         printf("%s\n0 passed, 1 failed\n", err.text);
         return 1;
     }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)mkdir("build", 0755);
     (void)mkdir("build/random", 0755);
     run.scratch = arena_printf(&arena, "build/random/%d", (int)getpid());
