@@ -158,7 +158,7 @@ json_t *check_json(const struct checked *checked)
 
 /* ---- trees */
 
-static void tree_numbers(FILE *to, const struct tree_row *row)
+static void proctree_numbers(FILE *to, const struct proctree_row *row)
 {
     const struct storm *s = &row->storm;
 
@@ -166,7 +166,7 @@ static void tree_numbers(FILE *to, const struct tree_row *row)
             row->starts);
 }
 
-void tree_text(FILE *to, const struct term *term, const struct tree *tree, size_t top)
+void proctree_text(FILE *to, const struct term *term, const struct proctree *tree, size_t top)
 {
     const size_t shown = top && top < tree->n ? top : tree->n;
     const char *bold = term_style(term, STYLE_BOLD), *plain = term_style(term, STYLE_PLAIN);
@@ -177,13 +177,13 @@ void tree_text(FILE *to, const struct term *term, const struct tree *tree, size_
     for (size_t i = 0; i < shown; i++) {
         CLEANUP(arena_release) struct arena arena = {0};
 
-        tree_numbers(to, &tree->row[i]);
+        proctree_numbers(to, &tree->row[i]);
         fprintf(to, "%s\n", str_escape(&arena, tree->row[i].program));
     }
     if (shown < tree->n)
         fprintf(to, "(%zu more programs are not listed; --top 0 lists all)\n", tree->n - shown);
     fputs(bold, to);
-    tree_numbers(to, &tree->sum);
+    proctree_numbers(to, &tree->sum);
     fprintf(to, "total of %zu programs in %zu processes%s\n", tree->n, tree->processes, plain);
     if (tree->failed_execs)
         fprintf(to, "%zu execve calls failed (names searched in PATH)\n", tree->failed_execs);
@@ -194,7 +194,7 @@ void tree_text(FILE *to, const struct term *term, const struct tree *tree, size_
         fputs("the time limit was reached: what came until then is counted\n", to);
 }
 
-static json_t *row_json(const struct tree_row *row)
+static json_t *row_json(const struct proctree_row *row)
 {
     const struct storm *s = &row->storm;
     json_t *object = json_object();
@@ -210,7 +210,7 @@ static json_t *row_json(const struct tree_row *row)
     return object;
 }
 
-json_t *tree_json(const struct tree *tree)
+json_t *proctree_json(const struct proctree *tree)
 {
     json_t *object = json_object(), *rows = json_array();
 

@@ -5,7 +5,7 @@
 
 #include "base/term.h"
 #include "check/check.h"
-#include "check/tree.h"
+#include "check/proctree.h"
 
 /* How many calls are shown around a difference, before and after it, on both sides. */
 enum { CHECK_CONTEXT = 3 };
@@ -15,5 +15,5 @@ void check_text(FILE *to, const struct term *term, const struct checked *checked
 json_t *check_json(const struct checked *checked);
 
 /* Programs of a tree as a table, most failed calls first; `top` 0: all. */
-void tree_text(FILE *to, const struct term *term, const struct tree *tree, size_t top);
-json_t *tree_json(const struct tree *tree);
+void proctree_text(FILE *to, const struct term *term, const struct proctree *tree, size_t top);
+json_t *proctree_json(const struct proctree *tree);

@@ -399,7 +399,7 @@ static int check_all(struct options_check *o)
 /* ---- trees */
 
 /* A command and its children run as they would without us: with our environment, and --env. */
-static int run_tree(struct options_check *o, struct tree *ret_tree, struct err *err)
+static int run_tree(struct options_check *o, struct proctree *ret_tree, struct err *err)
 {
     struct checker *checker = NULL;
     const char **argv = arena_calloc(&o->arena, o->n_args + 1, sizeof(*argv));
@@ -426,7 +426,7 @@ static int run_tree(struct options_check *o, struct tree *ret_tree, struct err *
             .limit_ms = o->check.limit_ms,
         };
 
-        r = tree_run(&run, &o->arena, ret_tree, err);
+        r = proctree_run(&run, &o->arena, ret_tree, err);
     }
     checker_free(checker);
     free(here);
@@ -436,17 +436,17 @@ static int run_tree(struct options_check *o, struct tree *ret_tree, struct err *
 static int check_tree(struct options_check *o)
 {
     const struct term term = term_of(stdout);
-    struct tree tree = {0};
+    struct proctree tree = {0};
     struct err err = {0};
     int r = run_tree(o, &tree, &err);
 
     if (r == 0 && o->json) {
-        json_t *value = tree_json(&tree);
+        json_t *value = proctree_json(&tree);
 
         r = json_print(value, stdout, term.is_terminal, &err);
         json_decref(value);
     } else if (r == 0) {
-        tree_text(stdout, &term, &tree, o->top);
+        proctree_text(stdout, &term, &tree, o->top);
     }
     if (r < 0) {
         log_error("%s", err.text);

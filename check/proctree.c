@@ -1,4 +1,4 @@
-#include "check/tree.h"
+#include "check/proctree.h"
 
 #include "base/str.h"
 #include "check/spawn.h"
@@ -23,13 +23,13 @@ static const char prefix[] = "process.";
 
 /* ---- adding up */
 
-static struct tree_row *row_of(struct tree *tree, const char *program, struct arena *arena)
+static struct proctree_row *row_of(struct proctree *tree, const char *program, struct arena *arena)
 {
     for (size_t i = 0; i < tree->n; i++)
         if (!strcmp(tree->row[i].program, program))
             return &tree->row[i];
     tree->row = arena_grow(arena, tree->row, tree->n, sizeof(*tree->row));
-    tree->row[tree->n] = (struct tree_row){.program = arena_strdup(arena, program)};
+    tree->row[tree->n] = (struct proctree_row){.program = arena_strdup(arena, program)};
     return &tree->row[tree->n++];
 }
 
@@ -54,13 +54,13 @@ static void add_call(struct storm *storm, const struct call *call)
     }
 }
 
-void tree_add(struct tree *tree, const struct process *process, struct arena *arena)
+void proctree_add(struct proctree *tree, const struct process *process, struct arena *arena)
 {
     tree->processes++;
     tree->failed_execs += process->failed_execs;
     for (size_t i = 0; i < process->n_starts; i++) {
         const struct start_seen *start = &process->start[i];
-        struct tree_row *row = row_of(tree, start->program, arena);
+        struct proctree_row *row = row_of(tree, start->program, arena);
 
         row->starts++;
         row->failed_starts += start->end != STARTUP_DONE;
@@ -69,27 +69,27 @@ void tree_add(struct tree *tree, const struct process *process, struct arena *ar
     }
 }
 
-static uint64_t failed(const struct tree_row *row)
+static uint64_t failed(const struct proctree_row *row)
 {
     return (uint64_t)row->storm.failed_opens + row->storm.failed_stats + row->storm.failed_others;
 }
 
 static int by_failed(const void *left, const void *right)
 {
-    const struct tree_row *a = left, *b = right;
+    const struct proctree_row *a = left, *b = right;
 
     if (failed(a) != failed(b))
         return failed(a) < failed(b) ? 1 : -1;
     return strcmp(a->program, b->program);
 }
 
-void tree_finish(struct tree *tree)
+void proctree_finish(struct proctree *tree)
 {
     if (tree->n)
         qsort(tree->row, tree->n, sizeof(*tree->row), by_failed);
-    tree->sum = (struct tree_row){0};
+    tree->sum = (struct proctree_row){0};
     for (size_t i = 0; i < tree->n; i++) {
-        const struct tree_row *row = &tree->row[i];
+        const struct proctree_row *row = &tree->row[i];
         struct storm *sum = &tree->sum.storm;
 
         tree->sum.starts += row->starts;
@@ -168,7 +168,8 @@ static int read_process(const char *path, struct process *process, struct err *e
 }
 
 /* Every process of the tree, in order of process number; `main_pid` sets the exit status. */
-static int read_all(const struct run *run, struct arena *arena, struct tree *tree, struct err *err)
+static int read_all(const struct run *run, struct arena *arena, struct proctree *tree,
+                    struct err *err)
 {
     struct dirent **entry;
     int n = scandir(run->scratch, &entry, is_process, by_number), r = 0;
@@ -183,7 +184,7 @@ static int read_all(const struct run *run, struct arena *arena, struct tree *tre
 
         r = read_process(str_join(&one, run->scratch, entry[i]->d_name), &process, err);
         if (r == 0)
-            tree_add(tree, &process, arena);
+            proctree_add(tree, &process, arena);
     }
     free_entries(entry, n);
     return r;
@@ -231,12 +232,13 @@ static void kill_tree(const struct run *run, const struct spawned *s)
     }
 }
 
-int tree_run(const struct run *run, struct arena *arena, struct tree *ret_tree, struct err *err)
+int proctree_run(const struct run *run, struct arena *arena, struct proctree *ret_tree,
+                 struct err *err)
 {
     const char *output =
         arena_printf(arena, "%s/%.*s", run->scratch, (int)sizeof(prefix) - 2, prefix);
     struct spawned s = {.pidfd = -1, .text_fd = -1};
-    struct tree tree = {0};
+    struct proctree tree = {0};
     int status = 0;
     int r = spawn_strace(run, output, true, arena, &s, err);
 
@@ -256,7 +258,7 @@ int tree_run(const struct run *run, struct arena *arena, struct tree *ret_tree, 
     if (r < 0)
         return r;
     tree.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    tree_finish(&tree);
+    proctree_finish(&tree);
     if (!tree.processes)
         return err_set(err, EIO, "strace could not run anything");
     *ret_tree = tree;
