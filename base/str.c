@@ -33,19 +33,27 @@ static size_t printable(const unsigned char *s, size_t left)
     return 0;
 }
 
-const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
+/* How many bytes longer `bytes` become when they are escaped. */
+static size_t escapes(const char *bytes, size_t len)
 {
-    static const char hex[] = "0123456789abcdef";
     const unsigned char *s = (const unsigned char *)bytes;
     size_t extra = 0;
-    char *out, *to;
 
     for (size_t i = 0, n; i < len; i += n ? n : 1) {
         n = printable(s + i, len - i);
         extra += n ? 0 : 3;
     }
-    if (extra == 0 && bytes[len] == '\0')
-        return bytes;
+    return extra;
+}
+
+/* Always a copy: whether a zero byte follows cannot be asked of bytes that may end there. */
+const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
+{
+    static const char hex[] = "0123456789abcdef";
+    const unsigned char *s = (const unsigned char *)bytes;
+    const size_t extra = escapes(bytes, len);
+    char *out, *to;
+
     to = out = arena_alloc(arena, len + extra + 1);
     for (size_t i = 0; i < len;) {
         const size_t n = printable(s + i, len - i);
@@ -67,7 +75,9 @@ const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
 
 const char *str_escape(struct arena *arena, const char *text)
 {
-    return str_escape_n(arena, text, strlen(text));
+    const size_t len = strlen(text);
+
+    return escapes(text, len) ? str_escape_n(arena, text, len) : text;
 }
 
 static int hex_value(char c)
