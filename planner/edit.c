@@ -1,0 +1,184 @@
+#include "planner/edit.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[N_EDIT_KINDS] = {
+    [EDIT_FARM] = "farm",       [EDIT_NEEDED] = "needed", [EDIT_RUN_PATH] = "run-path",
+    [EDIT_VERNEED] = "verneed", [EDIT_NOTE] = "note",
+};
+
+const char *edit_kind_name(enum edit_kind kind)
+{
+    return kind_names[kind];
+}
+
+int edit_kind_find(const char *name)
+{
+    int i;
+
+    for (i = 0; i < N_EDIT_KINDS; i++)
+        if (!strcmp(kind_names[i], name))
+            return i;
+    return -1;
+}
+
+static struct edit *add(struct edits *edits, struct arena *arena, enum edit_kind kind,
+                        const char *path)
+{
+    struct edit *edit;
+
+    edits->item = arena_grow(arena, edits->item, edits->n, sizeof(*edits->item));
+    edit = &edits->item[edits->n++];
+    *edit = (struct edit){.kind = kind, .path = path};
+    return edit;
+}
+
+void edit_needed(struct edits *edits, struct arena *arena, const char *path, const char **needed,
+                 size_t n_needed)
+{
+    struct edit *edit = add(edits, arena, EDIT_NEEDED, path);
+
+    edit->needed = needed;
+    edit->n_needed = n_needed;
+}
+
+void edit_run_path(struct edits *edits, struct arena *arena, const char *path, const char *run_path)
+{
+    add(edits, arena, EDIT_RUN_PATH, path)->run_path = run_path;
+}
+
+void edit_verneed(struct edits *edits, struct arena *arena, const char *path,
+                  struct rename *renames, size_t n_renames)
+{
+    struct edit *edit = add(edits, arena, EDIT_VERNEED, path);
+
+    edit->renames = renames;
+    edit->n_renames = n_renames;
+}
+
+void edit_note(struct edits *edits, struct arena *arena, const char *path, struct note note)
+{
+    add(edits, arena, EDIT_NOTE, path)->note = note;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct farm_link *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+void edit_farm(struct edits *edits, struct arena *arena, const char *directory,
+               struct farm_link *link, size_t n_links)
+{
+    struct edit *edit = add(edits, arena, EDIT_FARM, directory);
+
+    if (n_links > 1)
+        qsort(link, n_links, sizeof(*link), by_name);
+    edit->link = link;
+    edit->n_links = n_links;
+}
+
+const struct edit *edits_find(const struct edits *edits, enum edit_kind kind, const char *path)
+{
+    size_t i;
+
+    for (i = 0; i < edits->n; i++)
+        if (edits->item[i].kind == kind && (!path || !strcmp(edits->item[i].path, path)))
+            return &edits->item[i];
+    return NULL;
+}
+
+/* ---- laying them over a world */
+
+static int apply_farm(const struct edit *edit, struct world *overlay, struct arena *arena,
+                      struct err *err)
+{
+    size_t i;
+    int r = 0;
+
+    for (i = 0; i < edit->n_links && r == 0; i++)
+        r = overlay_link(overlay, str_join(arena, edit->path, edit->link[i].name),
+                         edit->link[i].target, err);
+    return r;
+}
+
+static int change_needed(struct object *object, const struct edit *edit, struct arena *arena,
+                         struct err *err)
+{
+    size_t i;
+
+    for (i = 0; i < object->n_needs; i++)
+        if (object->need[i].kind != NEED_NEEDED)
+            return err_set(err, EINVAL,
+                           "'%s' has DT_AUXILIARY or DT_FILTER: its needed list stays", edit->path);
+    object->need = arena_calloc(arena, edit->n_needed + 1, sizeof(*object->need));
+    object->n_needs = edit->n_needed;
+    for (i = 0; i < edit->n_needed; i++)
+        object->need[i] = (struct need){.kind = NEED_NEEDED, .name = edit->needed[i]};
+    return 0;
+}
+
+static void rename_verneed(struct object *object, const struct edit *edit, struct arena *arena)
+{
+    size_t i, k;
+
+    object->verneed =
+        arena_memdup(arena, object->verneed, object->n_verneed * sizeof(*object->verneed));
+    for (i = 0; i < object->n_verneed; i++)
+        for (k = 0; k < edit->n_renames; k++)
+            if (str_same(object->verneed[i].file, edit->renames[k].from)) {
+                object->verneed[i].file = edit->renames[k].to;
+                break;
+            }
+}
+
+static int apply_file(const struct edit *edit, struct world *overlay, struct arena *arena,
+                      struct err *err)
+{
+    struct place at = world_walk(overlay, NULL, edit->path);
+    const struct object *facts;
+    struct object *changed;
+    int r = 0;
+
+    if (at.error)
+        return err_set(err, at.error, "'%s' cannot be edited: it is not there", edit->path);
+    facts = world_object(overlay, at.node);
+    if (!facts)
+        return err_set(err, ENOEXEC, "'%s' cannot be edited: it is not an ELF file", edit->path);
+    changed = arena_memdup(arena, facts, sizeof(*facts));
+    switch (edit->kind) {
+    case EDIT_NEEDED:
+        r = change_needed(changed, edit, arena, err);
+        break;
+    case EDIT_RUN_PATH:
+        changed->runpath = edit->run_path;
+        changed->rpath = NULL;
+        break;
+    case EDIT_VERNEED:
+        rename_verneed(changed, edit, arena);
+        break;
+    case EDIT_NOTE:
+        changed->resolution = edit->note;
+        break;
+    case EDIT_FARM:
+    case N_EDIT_KINDS:
+        break;
+    }
+    return r < 0 ? r : overlay_object(overlay, edit->path, changed, err);
+}
+
+int edits_apply(const struct edits *edits, struct world *overlay, struct arena *arena,
+                struct err *err)
+{
+    size_t i;
+    int r = 0;
+
+    for (i = 0; i < edits->n && r == 0; i++)
+        r = edits->item[i].kind == EDIT_FARM ? apply_farm(&edits->item[i], overlay, arena, err)
+                                             : apply_file(&edits->item[i], overlay, arena, err);
+    return r;
+}

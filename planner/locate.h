@@ -1,0 +1,29 @@
+/*
+ * Self-location: which objects find files from the path they were opened by.
+ *
+ * A library found through a farm was opened by the farm's path: dladdr(), dlinfo() and $ORIGIN
+ * answer with the farm. What it looks for beside itself is then looked for in the farm, and missed
+ * without a word. Such objects stay out of the farm, and their directories follow it in the run
+ * path, so that they are opened by the very string as before.
+ */
+#pragma once
+
+struct subject;
+struct review;
+
+/*
+ * Objects that import dladdr() and the like, read by a person: what they do with the answer.
+ * `beside` are the names (globs) they look for in their own directory; one that has none of them
+ * has nothing to lose.
+ */
+struct review {
+    const char *soname; /* glob */
+    const char *beside; /* space-separated globs; NULL: nothing is looked for */
+    const char *why;    /* a sentence */
+};
+
+/* The table; ends with a row without soname. */
+const struct review *locate_reviews(void);
+
+/* Fill `keep` and `cleared` of every member of a subject. */
+void locate_members(struct subject *subject);

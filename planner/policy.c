@@ -1,0 +1,156 @@
+#include "planner/policy.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MAX_POLICY_BYTES = 1 << 20 };
+
+static const char *default_stores[] = {"/nix/store", "/gnu/store"};
+
+static const struct policy defaults = {
+    .name = "default",
+    .overrides = true,
+    .small_graph = 5,
+    .min_saving = 20,
+    .lift_saving = 20,
+    .store = default_stores,
+    .n_stores = ARRAY_LEN(default_stores),
+};
+
+static const char *const reader_names[] = {
+    [READER_NONE] = "none",
+    [READER_A] = "glibc-a",
+    [READER_B] = "glibc-b",
+};
+
+const struct policy *policy_default(void)
+{
+    return &defaults;
+}
+
+const char *reader_name(enum note_reader reader)
+{
+    return reader_names[reader];
+}
+
+static int find_reader(const char *name, enum note_reader *ret_reader)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_LEN(reader_names); i++)
+        if (!strcmp(reader_names[i], name)) {
+            *ret_reader = (enum note_reader)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int read_paths(json_t *array, const char *key, struct arena *arena, const char ***ret_path,
+                      size_t *ret_n, struct err *err)
+{
+    const char **path;
+    json_t *value;
+    size_t i;
+
+    if (!array)
+        return 0;
+    path = arena_calloc(arena, json_array_size(array) + 1, sizeof(*path));
+    json_array_foreach(array, i, value)
+    {
+        if (!json_is_string(value) || json_string_value(value)[0] != '/')
+            return err_set(err, EINVAL, "policy: '%s' must be a list of absolute paths", key);
+        path[i] = str_unescape(arena, json_string_value(value));
+    }
+    *ret_path = path;
+    *ret_n = i;
+    return 0;
+}
+
+int policy_read(const char *path, struct arena *arena, struct policy *ret_policy, struct err *err)
+{
+    struct policy p = defaults;
+    const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none";
+    json_t *store = NULL, *allowed = NULL, *disallowed = NULL;
+    int overrides = p.overrides, absolute = p.absolute, cautious = p.cautious;
+    int small = (int)p.small_graph, saving = (int)p.min_saving, lift = (int)p.lift_saving;
+    json_error_t bad;
+    json_t *root;
+    int r = json_read_file(path, MAX_POLICY_BYTES, &root, err);
+
+    if (r < 0)
+        return r;
+    if (json_unpack_ex(root, &bad, JSON_STRICT,
+                       "{s:s, s?s, s?s, s?s, s?b, s?b, s?b, s?i, s?i, s?i, s?o, s?o, s?o}",
+                       "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader,
+                       "overrides", &overrides, "absolute", &absolute, "cautious", &cautious,
+                       "small_graph", &small, "min_saving", &saving, "lift_saving", &lift, "stores",
+                       &store, "allowed_references", &allowed, "disallowed_references",
+                       &disallowed)) {
+        r = err_set(err, EINVAL, "'%s': not a policy: %s", path, bad.text);
+        goto out;
+    }
+    if (strcmp(schema, "stormlint-policy/1")) {
+        r = err_set(err, EINVAL, "'%s': schema is '%s', expected 'stormlint-policy/1'", path,
+                    schema);
+        goto out;
+    }
+    if (find_reader(reader, &p.reader) < 0) {
+        r = err_set(err, EINVAL, "'%s': reader '%s' is none of none, glibc-a, glibc-b", path,
+                    reader);
+        goto out;
+    }
+    if (small < 0 || saving < 0 || lift < 0) {
+        r = err_set(err, EINVAL, "'%s': a threshold is negative", path);
+        goto out;
+    }
+    p.name = arena_strdup(arena, name ? name : "unnamed");
+    p.cpu = cpu ? arena_strdup(arena, cpu) : NULL;
+    p.overrides = overrides;
+    p.absolute = absolute;
+    p.cautious = cautious;
+    p.small_graph = (uint32_t)small;
+    p.min_saving = (uint32_t)saving;
+    p.lift_saving = (uint32_t)lift;
+    if ((r = read_paths(store, "stores", arena, &p.store, &p.n_stores, err)) == 0 &&
+        (r = read_paths(allowed, "allowed_references", arena, &p.allowed, &p.n_allowed, err)) ==
+            0 &&
+        (r = read_paths(disallowed, "disallowed_references", arena, &p.disallowed, &p.n_disallowed,
+                        err)) == 0)
+        *ret_policy = p;
+out:
+    json_decref(root);
+    return r;
+}
+
+json_t *policy_json(const struct policy *policy)
+{
+    json_t *out = json_object(), *store = json_array();
+    size_t i;
+
+    json_put_text(out, "name", policy->name);
+    json_put_text(out, "reader", reader_name(policy->reader));
+    json_put(out, "overrides", json_boolean(policy->overrides));
+    json_put(out, "absolute", json_boolean(policy->absolute));
+    json_put(out, "cautious", json_boolean(policy->cautious));
+    json_put_int(out, "small_graph", policy->small_graph);
+    json_put_int(out, "min_saving", policy->min_saving);
+    json_put_int(out, "lift_saving", policy->lift_saving);
+    for (i = 0; i < policy->n_stores; i++)
+        json_push(store, json_text(policy->store[i]));
+    json_put(out, "stores", store);
+    return out;
+}
+
+const char *policy_package(const struct policy *policy, struct arena *arena, const char *path)
+{
+    size_t i, len;
+
+    for (i = 0; i < policy->n_stores; i++) {
+        len = strlen(policy->store[i]);
+        if (!strncmp(path, policy->store[i], len) && path[len] == '/' && path[len + 1] &&
+            path[len + 1] != '/')
+            return arena_strndup(arena, path, len + 1 + strcspn(path + len + 1, "/"));
+    }
+    return NULL;
+}

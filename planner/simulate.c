@@ -1,0 +1,113 @@
+#include "planner/simulate.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/* NAME=VALUE:OLD for a variable that the environment may already have. */
+static const char *prepend(struct arena *arena, const struct subject *s, const char *name,
+                           const char *value, const char *separator, size_t *ret_at)
+{
+    size_t i, len = strlen(name);
+
+    *ret_at = s->n_env;
+    for (i = 0; i < s->n_env; i++)
+        if (!strncmp(s->env[i], name, len) && s->env[i][len] == '=') {
+            *ret_at = i;
+            return arena_printf(arena, "%s=%s%s%s", name, value, separator, s->env[i] + len + 1);
+        }
+    return arena_printf(arena, "%s=%s", name, value);
+}
+
+static size_t environment(struct arena *arena, const struct subject *s,
+                          const struct scenario *scenario, const char ***ret_env)
+{
+    const char **env = arena_calloc(arena, s->n_env + 3, sizeof(*env));
+    const char *text;
+    size_t n = s->n_env, at;
+
+    if (n)
+        memcpy(env, s->env, n * sizeof(*env));
+    if (scenario->library_path) {
+        text = prepend(arena, s, "LD_LIBRARY_PATH", scenario->library_path, ":", &at);
+        env[at == s->n_env ? n++ : at] = text;
+    }
+    if (scenario->preload) {
+        text = prepend(arena, s, "LD_PRELOAD", scenario->preload, " ", &at);
+        env[at == s->n_env ? n++ : at] = text;
+    }
+    *ret_env = env;
+    return n;
+}
+
+/* Let the program's loader read notes: the facts of its file say so. */
+static int add_reader(const struct subject *s, struct run *run, struct err *err)
+{
+    struct place at = world_walk(run->world, NULL, s->object->interp ? s->object->interp : "");
+    const struct object *facts = at.error ? NULL : world_object(run->world, at.node);
+    struct object *object;
+    struct ldso *ldso;
+
+    if (!facts || !facts->ldso)
+        return 0;
+    object = arena_memdup(&run->arena, facts, sizeof(*facts));
+    ldso = arena_memdup(&run->arena, facts->ldso, sizeof(*ldso));
+    ldso->reads_note = true;
+    object->ldso = ldso;
+    return overlay_object(run->world, s->object->interp, object, err);
+}
+
+static int set_up(const struct subject *s, const struct edits *edits,
+                  const struct scenario *scenario, struct run *run, struct err *err)
+{
+    size_t i;
+    int r = 0;
+
+    if (edits && (r = edits_apply(edits, run->world, &run->arena, err)) < 0)
+        return r;
+    for (i = 0; i < scenario->n_decoys && r == 0; i++)
+        r = overlay_file(run->world, scenario->decoys[i].path, scenario->decoys[i].object, err);
+    if (r == 0 && scenario->reader)
+        r = add_reader(s, run, err);
+    return r;
+}
+
+int simulate(const struct subject *s, const struct edits *edits, const struct scenario *scenario,
+             size_t level, struct run *ret_run, struct err *err)
+{
+    struct run run = {.world = world_overlay(s->world)};
+    struct start start = {.program = s->program, .record = true};
+    const char **env;
+    int r = set_up(s, edits, scenario, &run, err);
+
+    if (r == 0) {
+        CLEANUP(loader_freep)
+        struct loader *loader = loader_new(run.world, &s->level[level].cpu, s->cwd, false);
+
+        start.n_env = environment(&run.arena, s, scenario, &env);
+        start.env = env;
+        r = loader_run(loader, &start, &run.arena, &run.trace, err);
+    }
+    if (r < 0) {
+        run_close(&run);
+        return r;
+    }
+    *ret_run = run;
+    return 0;
+}
+
+void run_close(struct run *run)
+{
+    world_closep(&run->world);
+    arena_release(&run->arena);
+    *run = (struct run){0};
+}
+
+size_t first_load_difference(const struct trace *a, const struct trace *b)
+{
+    size_t i, n = a->n_loaded < b->n_loaded ? a->n_loaded : b->n_loaded;
+
+    for (i = 0; i < n; i++)
+        if (!same_file(&a->loaded[i], &b->loaded[i]))
+            return i;
+    return a->n_loaded == b->n_loaded ? SIZE_MAX : n;
+}

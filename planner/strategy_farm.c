@@ -1,0 +1,172 @@
+/*
+ * farm: a directory of links in the program's own package, in front of its run path.
+ *
+ *	own      links for what the program itself needs; its needed list stays
+ *	lifted   links for the whole start-up closure, and the program needs all of it itself, in
+ *	         load order: a name that is already loaded is never searched again
+ *
+ * The new run path:
+ *
+ *	FRONT : FARM : TAIL : OLD
+ *
+ * FRONT are directories outside the store that every one of these names passed before it was found
+ * (a driver directory must keep its first say), TAIL the directories of what must not be found
+ * through the farm, OLD what was there: dlopen by name and preloads by name still need it.
+ */
+#include "planner/strategy.h"
+#include "base/str.h"
+
+#include <string.h>
+
+struct list {
+    const char **item;
+    size_t n;
+};
+
+static void add_once(struct arena *arena, struct list *list, const char *text)
+{
+    size_t i;
+
+    for (i = 0; i < list->n; i++)
+        if (!strcmp(list->item[i], text))
+            return;
+    list->item = arena_grow(arena, list->item, list->n, sizeof(*list->item));
+    list->item[list->n++] = text;
+}
+
+/* ---- links */
+
+struct links {
+    struct farm_link *item;
+    size_t n;
+};
+
+static void add_link(struct arena *arena, struct links *links, const char *name, const char *target)
+{
+    links->item = arena_grow(arena, links->item, links->n, sizeof(*links->item));
+    links->item[links->n++] = (struct farm_link){name, target};
+}
+
+/* The file that a name asked by a file is answered with on another level; NULL: by none. */
+static const struct loaded *answer_on(const struct trace *trace, const struct wanted *w)
+{
+    size_t i;
+
+    for (i = 0; i < trace->n_requests; i++)
+        if (trace->request[i].kind == REQUEST_NEEDED && trace->request[i].answer >= 0 &&
+            !strcmp(trace->request[i].name, w->name))
+            return &trace->loaded[trace->request[i].answer];
+    return NULL;
+}
+
+/*
+ * The links of one name. Levels are lowest first: the lowest one's answer is linked under the plain
+ * name, each level with another answer than the one below gets its own below glibc-hwcaps/, as the
+ * loader looks from the best level down to the plain name.
+ */
+static const char *link_name(const struct subject *s, const struct wanted *w, struct links *links)
+{
+    const struct loaded *below = NULL, *answer;
+    size_t i;
+
+    for (i = 0; i < s->n_levels; i++) {
+        const struct trace *trace = &s->level[i].trace;
+
+        answer = answer_on(trace, w);
+        if (!answer || !answer->node)
+            return arena_printf(s->arena, "%s has no answer on %s", w->name,
+                                s->level[i].cpu.name);
+        if (below && same_file(below, answer))
+            continue;
+        if (below && trace->profile.n_levels == 0)
+            return arena_printf(s->arena, "%s depends on the CPU in a way a farm cannot mirror",
+                                w->name);
+        add_link(s->arena, links,
+                 below ? str_join(s->arena, trace->profile.caps[0], w->name) : w->name,
+                 world_path(s->arena, answer->node));
+        below = answer;
+    }
+    return NULL;
+}
+
+/* ---- the run path */
+
+static const char *join_run_path(const struct subject *s, const char *const *front, size_t n_front,
+                                 const struct list *tail)
+{
+    struct str out = {.arena = s->arena};
+    const char *old = old_run_path(s);
+    size_t i;
+
+    for (i = 0; i < n_front; i++)
+        str_printf(&out, "%s:", front[i]);
+    str_add(&out, s->farm);
+    for (i = 0; i < tail->n; i++)
+        str_printf(&out, ":%s", tail->item[i]);
+    if (*old)
+        str_printf(&out, ":%s", old);
+    return out.text;
+}
+
+/* ---- the proposal */
+
+static int propose(const struct subject *s, enum scope scope, struct edits *ret_edits,
+                   const char **ret_why_not)
+{
+    struct wanted *wanted;
+    size_t n = wanted_list(s, scope, &wanted), i;
+    const char **needed = arena_calloc(s->arena, n + 1, sizeof(*needed));
+    const char **front;
+    struct list tail = {0};
+    struct links links = {0};
+    size_t n_front = 0;
+
+    *ret_edits = (struct edits){0};
+    for (i = 0; i < n && !*ret_why_not; i++) {
+        needed[i] = wanted[i].name;
+        if (!keep_out_of_farm(s, &wanted[i]))
+            *ret_why_not = link_name(s, &wanted[i], &links);
+        else if (wanted[i].opened && !strchr(wanted[i].name, '/') &&
+                 wanted[i].request->stage != STAGE_LIBRARY_PATH)
+            add_once(s->arena, &tail, opened_directory(s->arena, s->trace, wanted[i].opened));
+    }
+    if (!*ret_why_not && links.n == 0)
+        *ret_why_not = "no name could be answered by a farm";
+    if (!*ret_why_not)
+        *ret_why_not = front_directories(s, wanted, n, &front, &n_front);
+    if (*ret_why_not)
+        return 0;
+    edit_farm(ret_edits, s->arena, s->farm, links.item, links.n);
+    if (scope == SCOPE_LIFTED)
+        edit_needed(ret_edits, s->arena, s->path, needed, n);
+    edit_run_path(ret_edits, s->arena, s->path, join_run_path(s, front, n_front, &tail));
+    return 0;
+}
+
+static int propose_own(const struct subject *subject, struct edits *ret_edits,
+                       const char **ret_why_not, struct err *err)
+{
+    (void)err;
+    return propose(subject, SCOPE_OWN, ret_edits, ret_why_not);
+}
+
+static int propose_lifted(const struct subject *subject, struct edits *ret_edits,
+                          const char **ret_why_not, struct err *err)
+{
+    (void)err;
+    return propose(subject, SCOPE_LIFTED, ret_edits, ret_why_not);
+}
+
+const struct strategy strategy_farm_own = {
+    .name = "farm",
+    .scope = SCOPE_OWN,
+    .summary = "a directory of links to the libraries it needs itself, first in its run path",
+    .propose = propose_own,
+};
+
+const struct strategy strategy_farm_lifted = {
+    .name = "farm",
+    .scope = SCOPE_LIFTED,
+    .summary = "it needs its whole start-up closure by name, found in a directory of links",
+    .propose = propose_lifted,
+};

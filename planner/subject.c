@@ -1,0 +1,248 @@
+#include "planner/subject.h"
+#include "base/str.h"
+#include "planner/locate.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+/* ---- names and paths */
+
+bool same_file(const struct loaded *a, const struct loaded *b)
+{
+    if (!a->node || !b->node)
+        return a->node == b->node;
+    return a->node->dev == b->node->dev && a->node->ino == b->node->ino;
+}
+
+bool has_token(const char *text)
+{
+    static const char *const names[] = {"ORIGIN", "LIB", "PLATFORM"};
+    const char *const *name;
+    const char *at, *end;
+
+    for (at = text ? strchr(text, '$') : NULL; at; at = strchr(at + 1, '$'))
+        for_each(name, names)
+        {
+            bool brace = at[1] == '{';
+
+            if (!str_starts(at + 1 + brace, *name))
+                continue;
+            end = at + 1 + brace + strlen(*name);
+            if (brace ? *end == '}' : !isalnum((unsigned char)*end) && *end != '_')
+                return true;
+        }
+    return false;
+}
+
+size_t run_path_split(struct arena *arena, const char *run_path, const char ***ret_component)
+{
+    const char **component = NULL;
+    size_t n = 0, len;
+
+    if (run_path && *run_path)
+        for (;; run_path += len + 1) {
+            len = strcspn(run_path, ":");
+            component = arena_grow(arena, component, n, sizeof(*component));
+            component[n++] = arena_strndup(arena, run_path, len);
+            if (run_path[len] == '\0')
+                break;
+        }
+    *ret_component = component;
+    return n;
+}
+
+static bool is_hash_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+}
+
+/* A store path's hash: 32 characters and a dash. 0: there is none. */
+static size_t hash_length(const char *text)
+{
+    size_t n = 0;
+
+    while (n < 32 && is_hash_char(text[n]))
+        n++;
+    return n == 32 && text[n] == '-' ? n : 0;
+}
+
+const char *hash_free(const struct policy *policy, struct arena *arena, const char *text)
+{
+    struct str out = {.arena = arena};
+    const char *at = text;
+    size_t i, len, hash;
+
+    if (!text)
+        return NULL;
+    str_add(&out, "");
+    while (*at) {
+        for (i = 0; i < policy->n_stores; i++) {
+            len = strlen(policy->store[i]);
+            if (!strncmp(at, policy->store[i], len) && at[len] == '/' &&
+                (hash = hash_length(at + len + 1)) > 0) {
+                str_printf(&out, "%s/*", policy->store[i]);
+                at += len + 1 + hash;
+                break;
+            }
+        }
+        if (i == policy->n_stores)
+            str_add_n(&out, at++, 1);
+    }
+    return out.text;
+}
+
+bool subject_in_store(const struct subject *subject, const char *path)
+{
+    return policy_package(subject->policy, subject->arena, path) != NULL;
+}
+
+bool is_loader_name(const struct trace *trace, const char *name)
+{
+    return str_same(name, trace->profile.interp) ||
+           (trace->profile.soname && !strcmp(name, trace->profile.soname));
+}
+
+bool request_searched(const struct request *request)
+{
+    return request->n_calls > 0 &&
+           (request->result == RESULT_FOUND || request->result == RESULT_SAME);
+}
+
+const char *request_opened(const struct trace *trace, const struct request *request)
+{
+    size_t i;
+
+    for (i = request->n_calls; i > 0; i--) {
+        const struct call *call = &trace->call[request->first_call + i - 1];
+
+        if (call->outcome == OUTCOME_HIT || call->outcome == OUTCOME_SAME_FILE)
+            return call->path;
+    }
+    return NULL;
+}
+
+const char *opened_directory(struct arena *arena, const struct trace *trace, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) : 0, i, cap;
+
+    for (i = 0; i < trace->profile.n_caps; i++) {
+        cap = strlen(trace->profile.caps[i]); /* "glibc-hwcaps/x86-64-v3/", the last one "" */
+        if (cap > 0 && len + 1 > cap && path[len - cap] == '/' &&
+            !strncmp(path + len + 1 - cap, trace->profile.caps[i], cap)) {
+            len -= cap;
+            break;
+        }
+    }
+    return arena_strndup(arena, path, len);
+}
+
+/* ---- the starts */
+
+static int find_levels(struct subject *s, const char *wanted, struct err *err)
+{
+    static const char *const x86_64[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+    const char *const *name;
+    struct cpu cpu;
+    int r;
+
+    if (!wanted)
+        wanted = s->policy->cpu ? s->policy->cpu : cpu_default(s->object->machine);
+    if (!wanted)
+        return err_set(err, ENOTSUP, "'%s': no CPU is known for its machine (%u)", s->program,
+                       (unsigned)s->object->machine);
+    if ((r = cpu_find(wanted, &cpu, err)) < 0)
+        return r;
+    s->policy_level = MAX_LEVELS;
+    if (cpu.machine == EM_X86_64)
+        for_each(name, x86_64)
+        {
+            struct level *level = &s->level[s->n_levels];
+
+            if ((r = cpu_find(*name, &level->cpu, err)) < 0)
+                return r;
+            if (level->cpu.level == cpu.level) {
+                level->cpu = cpu; /* as named: "x86-64-v3:intel" has its own platform */
+                s->policy_level = s->n_levels;
+            }
+            s->n_levels++;
+        }
+    if (s->policy_level == MAX_LEVELS) {
+        s->n_levels = 1;
+        s->policy_level = 0;
+        s->level[0].cpu = cpu;
+    }
+    return 0;
+}
+
+static int start_all(struct subject *s, struct err *err)
+{
+    struct start start = {.program = s->program, .env = s->env, .n_env = s->n_env, .record = true};
+    size_t i;
+    int r;
+
+    for (i = 0; i < s->n_levels; i++) {
+        CLEANUP(loader_freep)
+        struct loader *loader = loader_new(s->world, &s->level[i].cpu, s->cwd, false);
+
+        if ((r = loader_run(loader, &start, s->arena, &s->level[i].trace, err)) < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void describe_members(struct subject *s)
+{
+    const struct trace *trace = s->trace;
+    size_t i;
+
+    s->member = arena_calloc(s->arena, trace->n_loaded + 1, sizeof(*s->member));
+    for (i = 0; i < trace->n_loaded; i++) {
+        struct member *m = &s->member[i];
+
+        m->loaded = &trace->loaded[i];
+        if (!m->loaded->node)
+            continue;
+        m->directory = opened_directory(s->arena, trace, m->loaded->path);
+        m->package = policy_package(s->policy, s->arena, world_path(s->arena, m->loaded->node));
+    }
+    locate_members(s);
+}
+
+int subject_init(struct subject *ret_subject, const struct subject_query *query,
+                 struct arena *arena, struct err *err)
+{
+    struct subject s = {
+        .world = query->world,
+        .policy = query->policy,
+        .arena = arena,
+        .program = query->program,
+        .env = query->env,
+        .n_env = query->n_env,
+        .cwd = query->cwd ? query->cwd : "/",
+        .farm = query->farm,
+    };
+    struct place at = world_walk(s.world, NULL, s.program);
+    int r;
+
+    if (at.error)
+        return err_set(err, at.error, "'%s': %s", s.program, strerror(at.error));
+    s.node = at.node;
+    s.object = world_object(s.world, s.node);
+    if (!s.object)
+        return err_set(err, s.node->object_error ? s.node->object_error : ENOEXEC,
+                       "'%s': not an ELF program", s.program);
+    s.path = world_path(arena, s.node);
+    s.package = policy_package(s.policy, arena, s.path);
+    if (!s.farm)
+        s.farm = s.package ? str_join(arena, s.package, FARM_IN_PACKAGE)
+                           : arena_printf(arena, "%.*s" FARM_BESIDE,
+                                          (int)(str_base(s.path) - s.path), s.path);
+    if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0)
+        return r;
+    s.trace = &s.level[s.policy_level].trace;
+    describe_members(&s);
+    *ret_subject = s;
+    return 0;
+}

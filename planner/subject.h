@@ -1,0 +1,109 @@
+/*
+ * A subject: one program as it is, and everything a strategy or a criterion may ask about it.
+ *
+ *	struct subject s;
+ *	int r = subject_init(&s, &(struct subject_query){.world = w, .policy = p, .program = path},
+ *			     &arena, &err);
+ *
+ * The program is started by the loader model on every CPU level of its machine; the trace of the
+ * policy's CPU is the one numbers are given for. Memory is the arena's, nodes and objects are the
+ * world's.
+ */
+#pragma once
+
+#include "loader/loader.h"
+#include "planner/policy.h"
+
+enum { MAX_LEVELS = 4 };
+
+/* Where farms live below a package, or beside a program that is in none (LIFTED farms, place). */
+#define FARM_IN_PACKAGE "nix-support/stormlint/farm"
+#define FARM_BESIDE     ".stormlint/farm"
+
+/* One CPU level and the start on it, as built. */
+struct level {
+    struct cpu cpu;
+    struct trace trace;
+};
+
+/* One object of the start-up closure. */
+struct member {
+    const struct loaded *loaded;
+    const char *directory; /* as built: what was put before the name asked, no final slash */
+    const char *package;   /* store path of the file; NULL: in no store */
+    /* Why it must keep the path it is opened by (it finds files from there); NULL: no reason. */
+    const char *keep;
+    /* It could locate itself, but this is why that does not matter; NULL: not so. */
+    const char *cleared;
+};
+
+struct subject {
+    struct world *world;
+    const struct policy *policy;
+    struct arena *arena;
+
+    const char *program;        /* as asked */
+    const char *path;           /* without links */
+    const char *package;        /* its store path; NULL: in none */
+    const char *farm;           /* the directory a farm for it would be */
+    const struct object *object;
+    struct node *node;
+
+    const char *const *env;
+    size_t n_env;
+    const char *cwd;
+
+    struct level level[MAX_LEVELS]; /* lowest first */
+    size_t n_levels;
+    size_t policy_level;       /* whose numbers decide */
+    const struct trace *trace; /* of that level */
+    struct member *member;     /* parallel to trace->loaded */
+};
+
+struct subject_query {
+    struct world *world;
+    const struct policy *policy;
+    const char *program;
+    const char *const *env;
+    size_t n_env;
+    const char *cwd;  /* NULL: "/" */
+    const char *cpu;  /* NULL: the policy's, or the machine's default */
+    const char *farm; /* NULL: the usual place */
+};
+
+/*
+ * Start the program on every level. Fails when it cannot be looked at; a program that does not
+ * start (a library is missing, no loader) is a subject like any other: the gates say so.
+ */
+MUST_CHECK int subject_init(struct subject *ret_subject, const struct subject_query *query,
+                            struct arena *arena, struct err *err);
+
+/* Is this directory (or file) in one of the policy's stores? */
+bool subject_in_store(const struct subject *subject, const char *path);
+
+/* The file a request was answered with: the path of its last call; NULL: it made none. */
+const char *request_opened(const struct trace *trace, const struct request *request);
+
+/* Did this request search, or open a path: is it one that a lifted list must name? */
+bool request_searched(const struct request *request);
+
+/*
+ * The directory part of an opened path for a name: "/d/glibc-hwcaps/x86-64-v3/libx.so" with
+ * "libx.so" gives "/d". `trace` knows which hwcaps sub-directories there are.
+ */
+const char *opened_directory(struct arena *arena, const struct trace *trace, const char *path);
+
+/* Is `name` the loader itself, by soname or by path? */
+bool is_loader_name(const struct trace *trace, const char *name);
+
+/* Same file by identity. Two vDSOs (no node) are the same, too. */
+bool same_file(const struct loaded *a, const struct loaded *b);
+
+/* Every "/nix/store/HASH-name" of the text with a star for its hash. */
+const char *hash_free(const struct policy *policy, struct arena *arena, const char *text);
+
+/* Does the text contain a token ($ORIGIN, $LIB, $PLATFORM, braces or not)? */
+bool has_token(const char *text);
+
+/* Split a run path at ':'. Empty components are kept: they mean the working directory. */
+size_t run_path_split(struct arena *arena, const char *run_path, const char ***ret_component);
