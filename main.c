@@ -18,6 +18,7 @@ static const struct command *const commands[] = {
     &cmd_storm,
     &cmd_trace,
     &cmd_check,
+    &cmd_plan,
     NULL,
 };
 

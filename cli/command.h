@@ -21,3 +21,4 @@ struct command {
 };
 
 extern const struct command cmd_check, cmd_storm, cmd_trace;
+extern const struct command cmd_plan;

@@ -3,6 +3,37 @@
 
 #include <string.h>
 
+static const char *keep_text(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static const char **keep_texts(struct arena *arena, const char *const *text, size_t n)
+{
+    const char **copy = arena_calloc(arena, n + 1, sizeof(*copy));
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        copy[i] = arena_strdup(arena, text[i]);
+    return copy;
+}
+
+void trace_keep(struct trace *trace, struct arena *arena)
+{
+    struct profile *p = &trace->profile;
+
+    p->text = keep_text(arena, p->text);
+    p->interp = keep_text(arena, p->interp);
+    p->soname = keep_text(arena, p->soname);
+    p->assumed = keep_text(arena, p->assumed);
+    p->cache = keep_text(arena, p->cache);
+    p->preload = keep_text(arena, p->preload);
+    p->lib = keep_text(arena, p->lib);
+    p->platform = keep_text(arena, p->platform);
+    p->system_dirs = keep_texts(arena, p->system_dirs, p->n_system_dirs);
+    p->caps = keep_texts(arena, p->caps, p->n_caps);
+}
+
 /* NAME=VALUE:OLD for a variable that the environment may already have. */
 static const char *prepend(struct arena *arena, const struct subject *s, const char *name,
                            const char *value, const char *separator, size_t *ret_at)
@@ -86,6 +117,8 @@ int simulate(const struct subject *s, const struct edits *edits, const struct sc
         start.n_env = environment(&run.arena, s, scenario, &env);
         start.env = env;
         r = loader_run(loader, &start, &run.arena, &run.trace, err);
+        if (r == 0)
+            trace_keep(&run.trace, &run.arena);
     }
     if (r < 0) {
         run_close(&run);

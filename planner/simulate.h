@@ -45,6 +45,9 @@ MUST_CHECK int simulate(const struct subject *subject, const struct edits *edits
                         struct err *err);
 void run_close(struct run *run);
 
+/* Make a trace independent of the loader that made it: its profile is copied into `arena`. */
+void trace_keep(struct trace *trace, struct arena *arena);
+
 /*
  * Do two runs load the same files in the same order? Files count by identity; returns the position
  * of the first difference, or SIZE_MAX. `skip` objects of each that are decoys of nothing are

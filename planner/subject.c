@@ -1,6 +1,7 @@
 #include "planner/subject.h"
 #include "base/str.h"
 #include "planner/locate.h"
+#include "planner/simulate.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -162,7 +163,7 @@ static int find_levels(struct subject *s, const char *wanted, struct err *err)
 
             if ((r = cpu_find(*name, &level->cpu, err)) < 0)
                 return r;
-            if (level->cpu.level == cpu.level) {
+            if (cpu_level(&level->cpu, false) == cpu_level(&cpu, false)) {
                 level->cpu = cpu; /* as named: "x86-64-v3:intel" has its own platform */
                 s->policy_level = s->n_levels;
             }
@@ -188,6 +189,7 @@ static int start_all(struct subject *s, struct err *err)
 
         if ((r = loader_run(loader, &start, s->arena, &s->level[i].trace, err)) < 0)
             return r;
+        trace_keep(&s->level[i].trace, s->arena);
     }
     return 0;
 }
@@ -224,6 +226,7 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
         .farm = query->farm,
     };
     struct place at = world_walk(s.world, NULL, s.program);
+    size_t i;
     int r;
 
     if (at.error)
@@ -241,8 +244,10 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
                                           (int)(str_base(s.path) - s.path), s.path);
     if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0)
         return r;
-    s.trace = &s.level[s.policy_level].trace;
-    describe_members(&s);
     *ret_subject = s;
+    for (i = 0; i < s.n_levels; i++)
+        ret_subject->level[i].trace.cpu = &ret_subject->level[i].cpu;
+    ret_subject->trace = &ret_subject->level[s.policy_level].trace;
+    describe_members(ret_subject);
     return 0;
 }

@@ -1,0 +1,173 @@
+/*
+ * stormlint plan PROGRAM|PACKAGE...: the best remedy, what it saves, and why the others lost.
+ */
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/plan_text.h"
+#include "planner/package.h"
+#include "planner/plan_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plan_options {
+    struct options common;
+    const char *policy; /* --policy; NULL: the default */
+    const char *output; /* -o; NULL: stdout */
+    bool explain;
+};
+
+enum { OPT_POLICY = 0x200, OPT_EXPLAIN };
+
+static const struct argp_option rows[] = {
+    {"policy", OPT_POLICY, "FILE", 0, "What must not break, and what the target offers (JSON)", 0},
+    {"output", 'o', "FILE", 0, "Write the plan (JSON) to FILE, and the text to the terminal", 0},
+    {"explain", OPT_EXPLAIN, NULL, 0, "Every criterion with its evidence, every edit in full", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct plan_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        return 0;
+    case OPT_POLICY:
+        o->policy = arg;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case OPT_EXPLAIN:
+        o->explain = true;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->common.n_args == 0)
+            argp_error(state, "which program or package?");
+        if (o->output && o->common.n_args > 1)
+            argp_error(state, "-o takes the plan of one package");
+        if (o->common.db)
+            argp_error(state, "plans are made from files as they are: --db is not known yet");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "PROGRAM|PACKAGE...",
+    .doc = "Choose how a program is to find its libraries without searching for them, and tell why: "
+           "each strategy proposes edits, the loader's model is run with them, and what would "
+           "break is ruled out.\v"
+           "Numbers are those of the policy's CPU (--cpu, else x86-64-v3) and checked on "
+           "x86-64-v1 to v4. Nothing is changed. Exit code: 0, planned; 3, something could not be "
+           "read.",
+    .children = children,
+};
+
+static int write_plan(const struct plan *plan, const char *path, struct arena *arena,
+                      struct err *err)
+{
+    json_t *json = plan_json(plan, arena);
+    FILE *to = fopen(path, "we");
+    int r;
+
+    if (!to) {
+        json_decref(json);
+        return err_set(err, errno, "'%s': %s", path, strerror(errno));
+    }
+    r = json_print(json, to, true, err);
+    if (fclose(to) != 0 && r == 0)
+        r = err_set(err, errno, "'%s': %s", path, strerror(errno));
+    json_decref(json);
+    return r;
+}
+
+static int print_plan(const struct plan_options *o, const struct plan *plan, struct arena *arena,
+                      struct err *err)
+{
+    struct plan_view view = {
+        .to = stdout, .term = term_of(stdout), .arena = arena, .plan = plan, .explain = o->explain};
+    json_t *json;
+    int r;
+
+    if (!o->common.json) {
+        plan_text(&view);
+        return 0;
+    }
+    json = plan_json(plan, arena);
+    r = json_print(json, stdout, o->common.n_args == 1, err);
+    json_decref(json);
+    return r;
+}
+
+/* One argument: its programs, their plan. */
+static int plan_argument(struct plan_options *o, const struct subject_query *query, const char *arg,
+                         struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const char **program;
+    struct plan plan = {0};
+    size_t n;
+    int r;
+
+    if ((r = package_programs(query->world, arg, &arena, &program, &n, err)) < 0)
+        return r;
+    if (n == 0)
+        return err_set(err, ENOENT, "'%s': there is no program in it", arg);
+    if ((r = package_plan(query, program, n, &arena, &plan, err)) < 0)
+        return r;
+    if (o->output && (r = write_plan(&plan, o->output, &arena, err)) < 0)
+        return r;
+    return print_plan(o, &plan, &arena, err);
+}
+
+static int run(int argc, char **argv)
+{
+    struct plan_options o = {0};
+    CLEANUP(arena_release) struct arena arena = {0};
+    CLEANUP(setting_release) struct setting setting = {0};
+    struct policy policy = *policy_default();
+    struct subject_query query = {.policy = &policy};
+    struct err err = {0};
+    int code = EXIT_FINE;
+    size_t i;
+
+    options_parse(&argp, argc, argv, &o);
+    if ((o.policy && policy_read(o.policy, &arena, &policy, &err) < 0) ||
+        setting_live(&o.common, &setting, &err) < 0) {
+        log_error("%s", err.text);
+        options_release(&o.common);
+        return EXIT_USAGE;
+    }
+    query.world = setting.world;
+    query.env = o.common.env;
+    query.n_env = o.common.n_env;
+    query.cwd = setting.cwd;
+    query.cpu = o.common.cpu;
+    for (i = 0; i < o.common.n_args; i++) {
+        if (i && !o.common.json)
+            putchar('\n');
+        if (plan_argument(&o, &query, o.common.arg[i], &err) < 0) {
+            log_error("%s", err.text);
+            code = EXIT_INCOMPLETE;
+        }
+    }
+    options_release(&o.common);
+    return code;
+}
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .summary = "the best remedy for a program, what it saves, why the others lose",
+    .run = run,
+};

@@ -1,0 +1,21 @@
+/*
+ * A plan for people: what to do, what it saves, and why everything else lost.
+ *
+ * Written for a maintainer who reads it once: first the choice and its reason, then the numbers of
+ * each strategy on the policy's CPU, then one line for each that lost. --explain adds every
+ * criterion with its evidence, and the edits name by name.
+ */
+#pragma once
+
+#include "base/term.h"
+#include "planner/plan.h"
+
+struct plan_view {
+    FILE *to;
+    struct term term;
+    struct arena *arena; /* scratch */
+    const struct plan *plan;
+    bool explain;
+};
+
+void plan_text(const struct plan_view *view);

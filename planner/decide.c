@@ -1,0 +1,317 @@
+#include "planner/decide.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+size_t subject_libraries(const struct subject *s)
+{
+    size_t i, n = 0;
+
+    for (i = 1; i < s->trace->n_loaded; i++)
+        n += s->trace->loaded[i].node && !s->trace->loaded[i].object->ldso;
+    return n;
+}
+
+uint64_t option_failed(const struct decision *d, enum method method)
+{
+    if (method == METHOD_NONE || !d->option[method].judged)
+        return storm_failed(&d->subject->trace->storm);
+    return storm_failed(&d->option[method].verdicts.after[d->subject->policy_level]);
+}
+
+/* ---- the branches */
+
+static bool would_do(const struct decision *d, enum method method)
+{
+    const struct candidate *o = &d->option[method];
+
+    return o->judged && o->standing == STANDING_LOST;
+}
+
+/* Absolute paths stand for choice only when the policy asks for them. */
+static bool stands(const struct decision *d, enum method method)
+{
+    return method != METHOD_NONE && would_do(d, method) &&
+           (d->subject->policy->absolute || !(METHOD_BIT(method) & METHODS_ABSOLUTE));
+}
+
+static uint64_t saving(const struct decision *d, enum method method)
+{
+    uint64_t before = option_failed(d, METHOD_NONE), after = option_failed(d, method);
+
+    return before > after ? before - after : 0;
+}
+
+static bool nothing_safe(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    const struct candidate *lifted = &d->option[METHOD_FARM_LIFTED];
+    size_t i;
+
+    for (i = 0; i < N_METHODS; i++)
+        if (stands(d, (enum method)i))
+            return false;
+    *ret_method = METHOD_NONE;
+    *ret_reason = arena_printf(d->subject->arena, "%s: %s",
+                               lifted->standing == STANDING_NOTHING ? "there is nothing to do"
+                                                                    : "nothing is safe here",
+                               lifted->reason);
+    return true;
+}
+
+static bool not_worth_it(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    uint64_t best = 0;
+    size_t i;
+
+    for (i = 0; i < N_METHODS; i++)
+        if (stands(d, (enum method)i) && saving(d, (enum method)i) > best)
+            best = saving(d, (enum method)i);
+    if (best >= d->subject->policy->min_saving)
+        return false;
+    *ret_method = METHOD_NONE;
+    *ret_reason = arena_printf(d->subject->arena,
+                               "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
+                               " would be saved (the policy asks for %u)",
+                               option_failed(d, METHOD_NONE), best,
+                               d->subject->policy->min_saving);
+    return true;
+}
+
+static bool reader_there(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    if (d->subject->policy->reader == READER_NONE || !would_do(d, METHOD_NOTE_OWN))
+        return false;
+    if (would_do(d, METHOD_FARM_LIFTED) &&
+        option_failed(d, METHOD_FARM_LIFTED) + d->subject->policy->lift_saving <
+            option_failed(d, METHOD_NOTE_OWN))
+        return false;
+    *ret_method = METHOD_NOTE_OWN;
+    *ret_reason = "the target's loader reads notes: nothing but a note has to be added";
+    return true;
+}
+
+static bool absolute_asked(const struct decision *d, enum method *ret_method,
+                           const char **ret_reason)
+{
+    if (!d->subject->policy->absolute)
+        return false;
+    if (would_do(d, METHOD_ABSOLUTE_LIFTED))
+        *ret_method = METHOD_ABSOLUTE_LIFTED;
+    else if (would_do(d, METHOD_ABSOLUTE_OWN))
+        *ret_method = METHOD_ABSOLUTE_OWN;
+    else
+        return false;
+    *ret_reason = "the policy asks for absolute paths";
+    return true;
+}
+
+static bool small_graph(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    size_t n = subject_libraries(d->subject);
+
+    if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph)
+        return false;
+    *ret_method = METHOD_FARM_OWN;
+    *ret_reason = arena_printf(d->subject->arena,
+                               "a small graph (%zu libraries): its own names are nearly all, and "
+                               "scope own does no harm when a later tool changes the run path",
+                               n);
+    return true;
+}
+
+static bool little_more(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    uint64_t own, lifted;
+
+    if (!would_do(d, METHOD_FARM_OWN) || !would_do(d, METHOD_FARM_LIFTED))
+        return false;
+    own = option_failed(d, METHOD_FARM_OWN);
+    lifted = option_failed(d, METHOD_FARM_LIFTED);
+    if (own > lifted && own - lifted >= d->subject->policy->lift_saving)
+        return false;
+    *ret_method = METHOD_FARM_OWN;
+    *ret_reason = arena_printf(d->subject->arena,
+                               "lifting would save %" PRIu64 " failed calls more (the policy asks "
+                               "for %u): scope own does no harm when a later tool changes the run "
+                               "path",
+                               own > lifted ? own - lifted : 0, d->subject->policy->lift_saving);
+    return true;
+}
+
+static bool lifted_farm(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    if (!would_do(d, METHOD_FARM_LIFTED))
+        return false;
+    *ret_method = METHOD_FARM_LIFTED;
+    *ret_reason = arena_printf(
+        d->subject->arena,
+        "%" PRIu64 " failed calls become %" PRIu64 " on a stock loader; every name is asked once, "
+        "first and bare, so that overrides keep winning",
+        option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_LIFTED));
+    return true;
+}
+
+static bool best_left(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    *ret_method = METHOD_NONE;
+    *ret_reason = "no strategy that the policy allows is left";
+    if (would_do(d, METHOD_FARM_OWN) &&
+        saving(d, METHOD_FARM_OWN) >= d->subject->policy->min_saving) {
+        *ret_method = METHOD_FARM_OWN;
+        *ret_reason = arena_printf(d->subject->arena,
+                                   "%" PRIu64 " failed calls become %" PRIu64
+                                   "; lifting is not possible: %s",
+                                   option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_OWN),
+                                   d->option[METHOD_FARM_LIFTED].reason);
+    }
+    return true;
+}
+
+static const struct branch table[] = {
+    {"nothing-safe", "no strategy passes its gates and criteria: none", nothing_safe},
+    {"not-worth-it", "the best of them saves less than min_saving failed calls: none",
+     not_worth_it},
+    {"absolute-asked", "the policy asks for absolute paths: absolute, lifted before own",
+     absolute_asked},
+    {"reader-there", "the target's loader reads notes: note, unless lifting saves clearly more",
+     reader_there},
+    {"small-graph", "not more than small_graph libraries: farm own", small_graph},
+    {"little-more", "lifting saves less than lift_saving calls beyond own: farm own", little_more},
+    {"lifted", "farm lifted", lifted_farm},
+    {"left", "what is left: farm own, or none", best_left},
+    {0},
+};
+
+const struct branch *branches(void)
+{
+    return table;
+}
+
+/* ---- making the options */
+
+static const struct judgement *first_failure(const struct verdicts *v)
+{
+    size_t i;
+
+    for (i = 0; i < N_CRITERIA; i++)
+        if (v->judgement[i].verdict == VERDICT_FAIL)
+            return &v->judgement[i];
+    return NULL;
+}
+
+/* Judge one proposal and say how it stands before the branches are asked. */
+static int judge_option(const struct trial *trial, struct candidate *o, struct err *err)
+{
+    const struct policy *policy = trial->subject->policy;
+    const struct judgement *failure;
+    int r = criteria_judge(trial, o->method, &o->edits, &o->verdicts, err);
+
+    if (r < 0)
+        return r;
+    o->judged = true;
+    o->standing = STANDING_LOST;
+    if (o->verdicts.fails) {
+        failure = first_failure(&o->verdicts);
+        o->standing = STANDING_FAILED;
+        o->rule = failure->criterion;
+        o->reason = failure->reason;
+    } else if (o->method == METHOD_NOTE_OWN && policy->reader == READER_NONE) {
+        o->standing = STANDING_NO_READER;
+        o->rule = "reader";
+        o->reason = arena_printf(trial->arena, "it needs %s; the policy '%s' has none",
+                                 o->strategy->needs, policy->name);
+    }
+    return 0;
+}
+
+static int make_option(const struct subject *s, struct trial *trial, struct candidate *o,
+                       struct err *err)
+{
+    const struct gate *gate = gate_shut(s, o->method, &o->reason);
+    const char *why_not = NULL;
+    int r;
+
+    if (gate) {
+        o->standing = STANDING_GATED;
+        o->rule = gate->id;
+        return 0;
+    }
+    if ((r = o->strategy->propose(s, &o->edits, &why_not, err)) < 0)
+        return r;
+    if (why_not || o->edits.n == 0) {
+        o->standing = STANDING_NOTHING;
+        o->rule = "nothing-to-do";
+        o->reason = why_not ? why_not : "there is nothing to edit";
+        return 0;
+    }
+    if (!trial->subject && (r = trial_init(trial, s, err)) < 0)
+        return r;
+    return judge_option(trial, o, err);
+}
+
+/* Tell the ones that would have done why another is better. */
+static const char *why_lost(const struct decision *d, const struct candidate *o)
+{
+    uint64_t mine = option_failed(d, o->method), best = option_failed(d, d->chosen);
+
+    if (o->method == METHOD_NONE)
+        return arena_printf(d->subject->arena, "it would keep %" PRIu64 " failed calls at each start",
+                            mine);
+    if (d->chosen == METHOD_NONE)
+        return d->reason;
+    if ((METHOD_BIT(o->method) & METHODS_ABSOLUTE) && !d->subject->policy->absolute)
+        return "absolute paths are chosen only when the policy asks for them";
+    if (mine > best)
+        return arena_printf(d->subject->arena,
+                            "it would leave %" PRIu64 " failed calls, the choice %" PRIu64, mine,
+                            best);
+    return d->reason;
+}
+
+static void settle(struct decision *d)
+{
+    const struct branch *b;
+    size_t i;
+
+    for (b = table; b->id; b++)
+        if (b->settle(d, &d->chosen, &d->reason))
+            break;
+    d->rule = b->id;
+    for (i = 0; i < N_METHODS; i++) {
+        struct candidate *o = &d->option[i];
+
+        if (o->standing != STANDING_LOST)
+            continue;
+        o->rule = d->rule;
+        if (o->method == d->chosen) {
+            o->standing = STANDING_CHOSEN;
+            o->reason = d->reason;
+        } else
+            o->reason = why_lost(d, o);
+    }
+}
+
+int decide(const struct subject *s, struct decision *ret_decision, struct err *err)
+{
+    struct decision d = {.subject = s};
+    struct trial trial = {0};
+    size_t i;
+    int r = 0;
+
+    for (i = 0; i < N_METHODS && r == 0; i++) {
+        struct candidate *o = &d.option[i];
+
+        *o = (struct candidate){.method = (enum method)i, .strategy = strategy_of((enum method)i)};
+        if (o->method == METHOD_NONE)
+            o->standing = STANDING_LOST;
+        else
+            r = make_option(s, &trial, o, err);
+    }
+    if (trial.subject)
+        trial_release(&trial);
+    if (r < 0)
+        return r;
+    settle(&d);
+    *ret_decision = d;
+    return 0;
+}

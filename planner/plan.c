@@ -1,0 +1,268 @@
+#include "planner/plan.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const standing_names[] = {
+    [STANDING_CHOSEN] = "chosen",           [STANDING_GATED] = "gated",
+    [STANDING_NOTHING] = "nothing-to-do",   [STANDING_FAILED] = "failed",
+    [STANDING_NO_READER] = "no-reader",     [STANDING_LOST] = "lost",
+};
+
+/* ---- the key */
+
+/* Where "-1.2" starts; `len` when there is no version. */
+static size_t find_version(const char *name, size_t len)
+{
+    size_t dash;
+
+    for (dash = 0; dash + 1 < len; dash++)
+        if (name[dash] == '-' && isdigit((unsigned char)name[dash + 1]))
+            return dash;
+    return len;
+}
+
+void plan_split_name(struct arena *arena, const char *name, const char **ret_pname,
+                     const char **ret_version, const char **ret_output)
+{
+    static const char *const outputs[] = {"bin", "lib", "dev", "man", "doc", "static", "debug"};
+    const char *const *output;
+    size_t len = strlen(name), dash;
+
+    *ret_output = "out";
+    for_each(output, outputs)
+    {
+        size_t n = strlen(*output);
+
+        /* "name-1.2-bin"; without a version "name-bin" is a name */
+        if (len > n + 1 && name[len - n - 1] == '-' && !strcmp(name + len - n, *output) &&
+            find_version(name, len - n - 1) < len - n - 1) {
+            *ret_output = *output;
+            len -= n + 1;
+            break;
+        }
+    }
+    dash = find_version(name, len);
+    *ret_pname = arena_strndup(arena, name, dash);
+    *ret_version = dash < len ? arena_strndup(arena, name + dash + 1, len - dash - 1) : NULL;
+}
+
+static const char *system_of(const struct object *object)
+{
+    static const struct {
+        uint16_t machine;
+        const char *system;
+    } rows[] = {
+        {EM_X86_64, "x86_64-linux"}, {EM_386, "i686-linux"},      {EM_AARCH64, "aarch64-linux"},
+        {EM_ARM, "armv7l-linux"},    {EM_RISCV, "riscv64-linux"}, {EM_PPC64, "powerpc64le-linux"},
+        {EM_S390, "s390x-linux"},
+    };
+    size_t i;
+
+    for (i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].machine == object->machine)
+            return rows[i].system;
+    return "unknown";
+}
+
+/* "name-1.2" of "/nix/store/HASH-name-1.2"; what is not hashed is its own name. */
+static const char *package_name(const char *package)
+{
+    const char *base = str_base(package);
+
+    return strlen(base) > 33 && base[32] == '-' && strspn(base, "0123456789abcdefghijklmnopqrstuvwxyz") == 32
+               ? base + 33
+               : base;
+}
+
+void plan_init(struct plan *ret_plan, const struct subject *s, struct arena *arena)
+{
+    struct plan plan = {0};
+    json_t *policy = policy_json(s->policy);
+    char *text = json_dumps(policy, JSON_COMPACT);
+
+    plan.policy = arena_strdup(arena, text ? text : "{}");
+    free(text);
+    json_decref(policy);
+    plan.key.system = system_of(s->object);
+    plan.key.output = "out";
+    if (s->package)
+        plan_split_name(arena, package_name(s->package), &plan.key.pname, &plan.key.version,
+                        &plan.key.output);
+    else
+        plan.key.pname = str_base(s->path);
+    plan.cpu = s->level[s->policy_level].cpu.name;
+    plan.store = s->policy->store;
+    plan.n_stores = s->policy->n_stores;
+    *ret_plan = plan;
+}
+
+/* ---- options */
+
+static void add_levels(const struct decision *d, const struct candidate *o, struct plan_option *out,
+                       struct arena *arena)
+{
+    const struct subject *s = d->subject;
+    size_t i;
+
+    if (!o->judged && o->method != METHOD_NONE)
+        return;
+    out->n_levels = s->n_levels;
+    out->level = arena_calloc(arena, s->n_levels, sizeof(*out->level));
+    for (i = 0; i < s->n_levels; i++) {
+        out->level[i].cpu = s->level[i].cpu.name;
+        out->level[i].before = s->level[i].trace.storm;
+        out->level[i].after = o->judged ? o->verdicts.after[i] : s->level[i].trace.storm;
+    }
+}
+
+static void add_judgements(const struct candidate *o, struct plan_option *out, struct arena *arena)
+{
+    size_t i;
+
+    if (!o->judged)
+        return;
+    out->n_judgements = N_CRITERIA;
+    out->judgement = arena_calloc(arena, N_CRITERIA, sizeof(*out->judgement));
+    for (i = 0; i < N_CRITERIA; i++) {
+        const struct judgement *j = &o->verdicts.judgement[i];
+
+        out->judgement[i] = (struct plan_judgement){
+            .criterion = j->criterion,
+            .verdict = j->verdict,
+            .reason = j->reason,
+            .scenario = j->scenario,
+            .evidence = arena_memdup(arena, j->evidence, j->n_evidence * sizeof(*j->evidence)),
+            .n_evidence = j->n_evidence,
+            .left_out = (uint32_t)j->n_left_out,
+        };
+    }
+}
+
+/* ---- notes */
+
+static void add_note(struct plan_object *object, struct arena *arena, const char *text)
+{
+    object->note = arena_grow(arena, object->note, object->n_notes, sizeof(*object->note));
+    object->note[object->n_notes++] = text;
+}
+
+/* What stays out of the farm, and what that costs. */
+static void note_left_out(const struct decision *d, struct plan_object *object, struct arena *arena)
+{
+    const struct subject *s = d->subject;
+    struct wanted *wanted;
+    size_t n = wanted_list(s, d->option[d->chosen].strategy->scope, &wanted), i;
+    const char *why;
+
+    for (i = 0; i < n; i++) {
+        why = wanted[i].opened ? keep_out_of_farm(s, &wanted[i]) : NULL;
+        if (why && !strchr(wanted[i].name, '/'))
+            add_note(object, arena,
+                     arena_printf(arena,
+                                  "%s stays out of the farm (%s); its directory follows the farm: "
+                                  "one failed open in the farm, and what the directory costs at "
+                                  "first sight",
+                                  str_escape(arena, wanted[i].name), why));
+    }
+}
+
+static void add_notes(const struct decision *d, struct plan_object *object, struct arena *arena)
+{
+    const struct subject *s = d->subject;
+    size_t i;
+
+    for (i = 0; i < s->trace->n_assumptions; i++)
+        add_note(object, arena, arena_strdup(arena, s->trace->assumption[i]));
+    if (!(METHOD_BIT(d->chosen) & METHODS_FARM))
+        return;
+    note_left_out(d, object, arena);
+    for (i = 0; i < s->trace->n_loaded; i++)
+        if (s->member[i].cleared)
+            add_note(object, arena,
+                     arena_printf(arena, "%s could find files from its path, and goes into the farm "
+                                         "all the same: %s",
+                                  str_escape(arena, str_base(s->member[i].loaded->path)),
+                                  s->member[i].cleared));
+    if (METHOD_BIT(d->chosen) & METHODS_LIFTED)
+        add_note(object, arena,
+                 "lift last: a tool that sets the run path afterwards takes away what the needed "
+                 "names are found by");
+}
+
+/* ---- objects */
+
+static void add_expect(const struct subject *s, struct plan_expect *expect, struct arena *arena)
+{
+    size_t i;
+
+    expect->needed = arena_calloc(arena, s->object->n_needs + 1, sizeof(*expect->needed));
+    for (i = 0; i < s->object->n_needs; i++)
+        expect->needed[expect->n_needed++] = hash_free(s->policy, arena, s->object->need[i].name);
+    if (s->object->runpath || s->object->rpath)
+        expect->run_path = hash_free(s->policy, arena, old_run_path(s));
+    expect->interp = hash_free(s->policy, arena, s->object->interp);
+}
+
+void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
+{
+    const struct subject *s = d->subject;
+    const struct candidate *chosen = &d->option[d->chosen];
+    struct plan_object *object;
+    size_t i;
+
+    plan->object = arena_grow(arena, plan->object, plan->n_objects, sizeof(*plan->object));
+    object = &plan->object[plan->n_objects++];
+    *object = (struct plan_object){
+        .path = s->package ? s->path + strlen(s->package) + 1 : s->path,
+        .soname = s->object->soname,
+        .strategy = chosen->strategy->name,
+        .scope = scope_name(chosen->strategy->scope),
+        .rule = d->rule,
+        .reason = d->reason,
+        .edits = chosen->edits,
+        .program = s->path,
+        .loader = s->trace->profile.text ? s->trace->profile.text : "no loader",
+        .n_libraries = (uint32_t)subject_libraries(s),
+        .n_options = N_METHODS,
+    };
+    add_expect(s, &object->expect, arena);
+    object->option = arena_calloc(arena, N_METHODS, sizeof(*object->option));
+    for (i = 0; i < N_METHODS; i++) {
+        const struct candidate *o = &d->option[i];
+        struct plan_option *out = &object->option[i];
+
+        *out = (struct plan_option){
+            .strategy = o->strategy->name,
+            .scope = scope_name(o->strategy->scope),
+            .standing = standing_names[o->standing],
+            .rule = o->rule,
+            .reason = o->reason,
+        };
+        add_levels(d, o, out, arena);
+        add_judgements(o, out, arena);
+    }
+    add_notes(d, object, arena);
+}
+
+const struct plan_option *plan_chosen(const struct plan_object *object)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < object->n_options; i++)
+        if (!strcmp(object->option[i].standing, standing_names[STANDING_CHOSEN]))
+            break;
+    return &object->option[i];
+}
+
+const struct plan_level *plan_level(const struct plan_option *option, const char *cpu)
+{
+    size_t i;
+
+    for (i = 0; i < option->n_levels; i++)
+        if (!strcmp(option->level[i].cpu, cpu))
+            return &option->level[i];
+    return NULL;
+}

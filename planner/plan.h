@@ -1,0 +1,97 @@
+/*
+ * Plans: what is to be done with a package, as data that outlives everything it was made from.
+ *
+ *	plan_add(&plan, &decision, &arena);	one object more
+ *	plan_write(...), plan_read(...)		planner/plan_json.h
+ *
+ * A store path's hash changes as soon as a plan is carried out, so that a plan is keyed by (system,
+ * pname, version, output, path in the output, soname), and what it changes is told without hashes;
+ * store paths stand in it as evidence only.
+ */
+#pragma once
+
+#include "planner/decide.h"
+
+#define PLAN_SCHEMA "stormlint-plan/1"
+
+struct plan_key {
+    const char *system;  /* "x86_64-linux" */
+    const char *pname;   /* "ffmpeg" */
+    const char *version; /* "7.1.5"; NULL: the name has none */
+    const char *output;  /* "out", "bin", ... */
+};
+
+struct plan_level {
+    const char *cpu;
+    struct storm before, after; /* start-up; after: this package alone */
+};
+
+struct plan_judgement {
+    const char *criterion;
+    enum verdict verdict;
+    const char *reason, *scenario; /* scenario: NULL when nothing was simulated */
+    struct evidence *evidence;
+    size_t n_evidence;
+    uint32_t left_out; /* evidence that was counted, but not kept */
+};
+
+/* One method: the chosen one, and each that lost. */
+struct plan_option {
+    const char *strategy, *scope;
+    const char *standing;      /* "chosen", "gated", "nothing-to-do", "failed", "no-reader", "lost" */
+    const char *rule, *reason; /* the gate, criterion or branch that spoke */
+    struct plan_level *level;  /* of judged ones; before is the same in all */
+    size_t n_levels;
+    struct plan_judgement *judgement;
+    size_t n_judgements;
+};
+
+/* What an object must be like for the plan to hold; paths without hashes. */
+struct plan_expect {
+    const char **needed;
+    size_t n_needed;
+    const char *run_path; /* NULL: none */
+    const char *interp;
+};
+
+struct plan_object {
+    const char *path;   /* in its output, "bin/ffmpeg"; outside packages: absolute */
+    const char *soname; /* NULL: none */
+    const char *strategy, *scope;
+    const char *rule, *reason;
+    struct plan_expect expect;
+    struct edits edits; /* with the store paths of when the plan was made: evidence */
+    struct plan_option *option;
+    size_t n_options;
+    const char *program;  /* evidence: the file */
+    const char *loader;   /* evidence: "glibc 2.41" */
+    uint32_t n_libraries; /* evidence: start-up closure */
+    const char **note;    /* sentences a maintainer should know */
+    size_t n_notes;
+};
+
+struct plan {
+    struct plan_key key;
+    const char *policy;        /* JSON text of policy_json(), one line */
+    const char *cpu;           /* whose numbers decide */
+    const char **store;        /* what "without hashes" was made with */
+    size_t n_stores;
+    struct plan_object *object;
+    size_t n_objects;
+};
+
+/* Start a plan for the package (or lone program) of a subject. All memory is `arena`'s. */
+void plan_init(struct plan *ret_plan, const struct subject *subject, struct arena *arena);
+
+/* Add the program of a decision. Texts are borrowed from the decision's arena. */
+void plan_add(struct plan *plan, const struct decision *decision, struct arena *arena);
+
+/* The option chosen for an object; never NULL. */
+const struct plan_option *plan_chosen(const struct plan_object *object);
+
+/* The level of a CPU in an option; NULL: it was not judged. */
+const struct plan_level *plan_level(const struct plan_option *option, const char *cpu);
+
+/* "nix-support/.../name-1.2" taken apart: the version starts at the first dash before a digit. */
+void plan_split_name(struct arena *arena, const char *name, const char **ret_pname,
+                     const char **ret_version, const char **ret_output);

@@ -1,0 +1,29 @@
+/*
+ * The plan format, written and read back: the only place that knows it (docs/plan.schema.json).
+ *
+ * Writing is deterministic: the same plan gives the same bytes. Reading is strict: unknown keys,
+ * unknown words, other types, and a plan whose two tellings of one thing differ are refused, with
+ * the place and what was expected.
+ */
+#pragma once
+
+#include "planner/plan.h"
+
+enum {
+    MAX_PLAN_BYTES = 64 << 20,
+    MAX_PLAN_OBJECTS = 10000,
+    MAX_PLAN_EDITS = 64,    /* of one object */
+    MAX_PLAN_LIST = 100000, /* names, links, renames of one edit */
+};
+
+/* The JSON of a plan. New reference. */
+json_t *plan_json(const struct plan *plan, struct arena *scratch);
+
+/* Read one plan; everything is copied into `arena`. `where` names it in errors (a file). */
+MUST_CHECK int plan_parse(const json_t *json, const char *where, struct arena *arena,
+                          struct plan *ret_plan, struct err *err);
+MUST_CHECK int plan_read(const char *path, struct arena *arena, struct plan *ret_plan,
+                         struct err *err);
+
+/* The JSON of edits; `policy` given: store paths without their hashes. New reference. */
+json_t *edits_json(const struct edits *edits, const struct policy *policy, struct arena *scratch);
