@@ -178,7 +178,7 @@ int overlay_object(struct world *overlay, const char *path, const struct object 
                    struct err *err)
 {
     const struct place at = world_walk(overlay, NULL, path);
-    struct node file;
+    struct node file, *added;
 
     if (at.error || at.node->kind != NODE_FILE)
         return err_set(err, at.error ? at.error : EINVAL, "'%s': no file to edit: %s", path,
@@ -187,6 +187,8 @@ int overlay_object(struct world *overlay, const char *path, const struct object 
     file.object = object;
     file.object_known = true;
     file.object_error = 0;
-    (void)node_add(overlay, at.node->parent, at.node->name, &file);
+    added = node_add(overlay, at.node->parent, at.node->name, &file);
+    added->dev = file.dev; /* an edited file is the same file */
+    added->ino = file.ino;
     return 0;
 }
