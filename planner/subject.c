@@ -163,7 +163,7 @@ static int find_levels(struct subject *s, const char *wanted, struct err *err)
 
             if ((r = cpu_find(*name, &level->cpu, err)) < 0)
                 return r;
-            if (cpu_level(&level->cpu, false) == cpu_level(&cpu, false)) {
+            if (cpu_level(&level->cpu) == cpu_level(&cpu)) {
                 level->cpu = cpu; /* as named: "x86-64-v3:intel" has its own platform */
                 s->policy_level = s->n_levels;
             }
