@@ -65,12 +65,13 @@ static const struct argp argp = {
     .options = rows,
     .parser = parse,
     .args_doc = "PROGRAM|PACKAGE...",
-    .doc = "Choose how a program is to find its libraries without searching for them, and tell why: "
-           "each strategy proposes edits, the loader's model is run with them, and what would "
-           "break is ruled out.\v"
-           "Numbers are those of the policy's CPU (--cpu, else x86-64-v3) and checked on "
-           "x86-64-v1 to v4. Nothing is changed. Exit code: 0, planned; 3, something could not be "
-           "read.",
+    .doc =
+        "Choose how a program is to find its libraries without searching for them, and tell why: "
+        "each strategy proposes edits, the loader's model is run with them, and what would "
+        "break is ruled out.\v"
+        "Numbers are those of the policy's CPU (--cpu, else x86-64-v3) and checked on "
+        "x86-64-v1 to v4. Nothing is changed. Exit code: 0, planned; 3, something could not be "
+        "read.",
     .children = children,
 };
 

@@ -21,7 +21,8 @@ static void heading(const struct plan_view *view, const char *text)
 static const char *method_text(const struct plan_view *view, const char *strategy,
                                const char *scope)
 {
-    return strcmp(strategy, "none") ? arena_printf(view->arena, "%s %s", strategy, scope) : strategy;
+    return strcmp(strategy, "none") ? arena_printf(view->arena, "%s %s", strategy, scope)
+                                    : strategy;
 }
 
 /* A paragraph: words of `text`, lines indented by `indent` columns. */
@@ -37,8 +38,8 @@ static void paragraph(const struct plan_view *view, int indent, const char *text
             fprintf(view->to, "\n%*s", indent, "");
             column = (size_t)indent;
         }
-        column += (size_t)fprintf(view->to, "%s%.*s", column > (size_t)indent ? " " : "", (int)len,
-                                  text);
+        column +=
+            (size_t)fprintf(view->to, "%s%.*s", column > (size_t)indent ? " " : "", (int)len, text);
     }
     fputc('\n', view->to);
 }
@@ -182,8 +183,8 @@ static void explain_others(const struct plan_view *view, const struct plan_objec
 
         if (!strcmp(o->standing, "chosen") || o->n_judgements == 0)
             continue;
-        heading(view, arena_printf(view->arena, "Checked: %s",
-                                   method_text(view, o->strategy, o->scope)));
+        heading(view,
+                arena_printf(view->arena, "Checked: %s", method_text(view, o->strategy, o->scope)));
         judgements(view, o, true);
     }
 }
@@ -221,8 +222,8 @@ static void list_run_path(const struct plan_view *view, const struct edit *e)
     const char **component;
     size_t n = run_path_split(view->arena, e->run_path, &component), i;
 
-    fprintf(view->to, "    run path   %zu directories, the farm and what must follow it in front:\n",
-            n);
+    fprintf(view->to,
+            "    run path   %zu directories, the farm and what must follow it in front:\n", n);
     for (i = 0; i < n && (view->explain || i < NAMES_SHOWN); i++)
         fprintf(view->to, "               %s\n", shown(view, component[i]));
     if (i < n)
@@ -277,8 +278,8 @@ static void notes(const struct plan_view *view, const struct plan_object *object
 
 static void print_object(const struct plan_view *view, const struct plan_object *object)
 {
-    fprintf(view->to, "%s%s: %s%s\n", term_style(&view->term, STYLE_BOLD), shown(view, object->path),
-            method_text(view, object->strategy, object->scope),
+    fprintf(view->to, "%s%s: %s%s\n", term_style(&view->term, STYLE_BOLD),
+            shown(view, object->path), method_text(view, object->strategy, object->scope),
             term_style(&view->term, STYLE_PLAIN));
     paragraph(view, 2, arena_printf(view->arena, "%s [%s]", object->reason, object->rule));
     numbers(view, object);

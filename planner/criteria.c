@@ -98,8 +98,8 @@ int criteria_judge(const struct trial *trial, enum method method, const struct e
     int r = run_levels(&judge, err);
 
     for (i = 0; i < N_CRITERIA && r == 0; i++) {
-        v.judgement[i] = (struct judgement){
-            .arena = trial->arena, .criterion = table[i].id, .reason = ""};
+        v.judgement[i] =
+            (struct judgement){.arena = trial->arena, .criterion = table[i].id, .reason = ""};
         r = table[i].judge(&judge, &v.judgement[i], err);
         if (v.judgement[i].verdict != VERDICT_FAIL)
             continue;

@@ -23,8 +23,8 @@ int verdict_find(const char *name);
 
 /* One thing seen. What does not apply is NULL. */
 struct evidence {
-    const char *object; /* path or soname of who asked or was found */
-    const char *soname; /* the name asked for */
+    const char *object;         /* path or soname of who asked or was found */
+    const char *soname;         /* the name asked for */
     const char *before, *after; /* what it was answered with */
     const char *note;           /* anything else, a short phrase */
 };

@@ -102,7 +102,8 @@ int judge_references(struct judge *judge, struct judgement *ret, struct err *err
         if (has_package(&closure, after.item[i]))
             continue;
         n_outside++;
-        judgement_add(ret, (struct evidence){.object = after.item[i], .note = "not in its closure"});
+        judgement_add(ret,
+                      (struct evidence){.object = after.item[i], .note = "not in its closure"});
     }
     ret->verdict = n_outside ? VERDICT_WARN : VERDICT_PASS;
     ret->reason = arena_printf(
@@ -235,10 +236,10 @@ int judge_version_needs(struct judge *judge, struct judgement *ret, struct err *
         n++;
         if (is_needed_after(s, judge->edits, file))
             continue;
-        judgement_add(ret, (struct evidence){.soname = file,
-                                             .before = has_need(s->object, file) ? "needed"
-                                                                                 : "not needed",
-                                             .after = "not needed"});
+        judgement_add(
+            ret, (struct evidence){.soname = file,
+                                   .before = has_need(s->object, file) ? "needed" : "not needed",
+                                   .after = "not needed"});
         if (has_need(s->object, file))
             ret->verdict = VERDICT_FAIL;
         else if (ret->verdict == VERDICT_PASS)
@@ -246,13 +247,14 @@ int judge_version_needs(struct judge *judge, struct judgement *ret, struct err *
     }
     if (n == 0)
         ret->verdict = VERDICT_NOT_APPLICABLE;
-    ret->reason = ret->verdict == VERDICT_FAIL   ? "the loader would stop at its version check"
-                  : ret->verdict == VERDICT_WARN ? "a file it wants a version from was no needed name "
-                                                   "before either"
-                  : n == 0                       ? "it wants no versions"
-                                                 : arena_printf(judge->arena,
-                                                                "all %zu files it wants versions "
-                                                                "from are needed names",
-                                                                n);
+    ret->reason = ret->verdict == VERDICT_FAIL ? "the loader would stop at its version check"
+                  : ret->verdict == VERDICT_WARN
+                      ? "a file it wants a version from was no needed name "
+                        "before either"
+                  : n == 0 ? "it wants no versions"
+                           : arena_printf(judge->arena,
+                                          "all %zu files it wants versions "
+                                          "from are needed names",
+                                          n);
     return 0;
 }

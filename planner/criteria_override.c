@@ -164,18 +164,20 @@ int judge_library_path(struct judge *judge, struct judgement *ret, struct err *e
         (r = name_culprits(judge, ret, err)) < 0)
         return r;
     before = &t->baseline[BASELINE_EMPTY].run.trace;
-    more = compare_winners(before, &empty.trace, t->empty, t->n_decoys, ret);
+    /* what lost in the first scenario need not be told again */
+    more = compare_winners(before, &empty.trace, t->empty, t->n_decoys,
+                           ret->n_evidence ? &(struct judgement){0} : ret);
     if (ret->n_evidence || !same_order(before, &empty.trace)) {
         ret->verdict = VERDICT_FAIL;
-        ret->reason = arena_printf(judge->arena, "%zu of %zu libraries cannot be replaced as before",
-                                   ret->n_evidence + ret->n_left_out, t->n_decoys);
+        ret->reason =
+            arena_printf(judge->arena, "%zu of %zu libraries cannot be replaced as before",
+                         ret->n_evidence + ret->n_left_out, t->n_decoys);
         return 0;
     }
     ret->verdict = VERDICT_PASS;
-    ret->reason = arena_printf(judge->arena, "all %zu can be replaced, alone and together%s",
-                               t->n_decoys,
-                               more ? "; what a replacement no longer needs is loaded all the same"
-                                    : "");
+    ret->reason =
+        arena_printf(judge->arena, "all %zu can be replaced, alone and together%s", t->n_decoys,
+                     more ? "; what a replacement no longer needs is loaded all the same" : "");
     return 0;
 }
 
@@ -194,13 +196,13 @@ static void compare_preloads(const struct trace *before, const struct trace *aft
         if (x->answer < 0)
             continue;
         ++*ret_n;
-        if (y->answer < 0 ||
-            !same_file(&before->loaded[x->answer], &after->loaded[y->answer]))
-            judgement_add(ret, (struct evidence){
-                                   .soname = x->name,
-                                   .before = before->loaded[x->answer].path,
-                                   .after = y->answer < 0 ? "nothing" : after->loaded[y->answer].path,
-                                   .note = "preloaded by name"});
+        if (y->answer < 0 || !same_file(&before->loaded[x->answer], &after->loaded[y->answer]))
+            judgement_add(ret,
+                          (struct evidence){.soname = x->name,
+                                            .before = before->loaded[x->answer].path,
+                                            .after = y->answer < 0 ? "nothing"
+                                                                   : after->loaded[y->answer].path,
+                                            .note = "preloaded by name"});
     }
 }
 

@@ -63,14 +63,15 @@ static bool same_start(const struct judge *judge, size_t level, struct judgement
     size_t at = first_load_difference(before, after), had = ret->n_evidence;
 
     if (before->exit != after->exit)
-        judgement_add(ret, (struct evidence){.before = before->exit_text,
-                                             .after = after->exit_text,
-                                             .note = cpu});
+        judgement_add(
+            ret,
+            (struct evidence){.before = before->exit_text, .after = after->exit_text, .note = cpu});
     else if (at != SIZE_MAX)
-        judgement_add(ret, (struct evidence){
-                               .before = at < before->n_loaded ? before->loaded[at].path : "the end",
-                               .after = at < after->n_loaded ? after->loaded[at].path : "the end",
-                               .note = arena_printf(judge->arena, "place %zu on %s", at + 1, cpu)});
+        judgement_add(
+            ret,
+            (struct evidence){.before = at < before->n_loaded ? before->loaded[at].path : "the end",
+                              .after = at < after->n_loaded ? after->loaded[at].path : "the end",
+                              .note = arena_printf(judge->arena, "place %zu on %s", at + 1, cpu)});
     else
         compare_answers(before, after, NULL, ret);
     return ret->n_evidence == had;
@@ -125,8 +126,9 @@ int judge_duplicate_soname(struct judge *judge, struct judgement *ret, struct er
         judgement_add(ret, (struct evidence){.soname = t->duplicate[i].soname,
                                              .object = t->duplicate[i].other,
                                              .note = "another build within reach, not taken"});
-    ret->reason = arena_printf(judge->arena, "%zu name%s another build within reach; everybody gets "
-                                             "the same one as before",
+    ret->reason = arena_printf(judge->arena,
+                               "%zu name%s another build within reach; everybody gets "
+                               "the same one as before",
                                t->n_duplicates, t->n_duplicates > 1 ? "s have" : " has");
     return 0;
 }
@@ -195,24 +197,26 @@ int judge_self_location(struct judge *judge, struct judgement *ret, struct err *
             continue;
         n_lost += m->keep != NULL;
         n_cleared += m->cleared != NULL;
-        judgement_add(ret, (struct evidence){.soname = m->loaded->soname,
-                                             .before = m->loaded->path,
-                                             .after = k < after->n_loaded ? after->loaded[k].path
-                                                                          : "nothing",
-                                             .note = m->keep ? m->keep : m->cleared});
+        judgement_add(
+            ret, (struct evidence){.soname = m->loaded->soname,
+                                   .before = m->loaded->path,
+                                   .after = k < after->n_loaded ? after->loaded[k].path : "nothing",
+                                   .note = m->keep ? m->keep : m->cleared});
     }
-    ret->verdict = n_lost ? VERDICT_FAIL : n_keep + n_cleared ? VERDICT_PASS
-                                                              : VERDICT_NOT_APPLICABLE;
+    ret->verdict = n_lost               ? VERDICT_FAIL
+                   : n_keep + n_cleared ? VERDICT_PASS
+                                        : VERDICT_NOT_APPLICABLE;
     if (n_lost)
-        ret->reason = arena_printf(judge->arena, "%zu object%s find%s files from the path, and the "
-                                                 "path is another one",
+        ret->reason = arena_printf(judge->arena,
+                                   "%zu object%s find%s files from the path, and the "
+                                   "path is another one",
                                    n_lost, n_lost > 1 ? "s" : "", n_lost > 1 ? "" : "s");
     else if (n_keep + n_cleared)
-        ret->reason = arena_printf(judge->arena,
-                                   "%zu object%s could find files from the path: %zu keep it, for "
-                                   "%zu it does not matter",
-                                   n_keep + n_cleared, n_keep + n_cleared > 1 ? "s" : "", n_keep,
-                                   n_cleared);
+        ret->reason =
+            arena_printf(judge->arena,
+                         "%zu object%s could find files from the path: %zu keep it, for "
+                         "%zu it does not matter",
+                         n_keep + n_cleared, n_keep + n_cleared > 1 ? "s" : "", n_keep, n_cleared);
     else
         ret->reason = "no object whose path changes could find files from it";
     return 0;

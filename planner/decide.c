@@ -72,8 +72,7 @@ static bool not_worth_it(const struct decision *d, enum method *ret_method, cons
     *ret_reason = arena_printf(d->subject->arena,
                                "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
                                " would be saved (the policy asks for %u)",
-                               option_failed(d, METHOD_NONE), best,
-                               d->subject->policy->min_saving);
+                               option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving);
     return true;
 }
 
@@ -143,11 +142,11 @@ static bool lifted_farm(const struct decision *d, enum method *ret_method, const
     if (!would_do(d, METHOD_FARM_LIFTED))
         return false;
     *ret_method = METHOD_FARM_LIFTED;
-    *ret_reason = arena_printf(
-        d->subject->arena,
-        "%" PRIu64 " failed calls become %" PRIu64 " on a stock loader; every name is asked once, "
-        "first and bare, so that overrides keep winning",
-        option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_LIFTED));
+    *ret_reason = arena_printf(d->subject->arena,
+                               "%" PRIu64 " failed calls become %" PRIu64
+                               " on a stock loader; every name is asked once, "
+                               "first and bare, so that overrides keep winning",
+                               option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_LIFTED));
     return true;
 }
 
@@ -158,11 +157,11 @@ static bool best_left(const struct decision *d, enum method *ret_method, const c
     if (would_do(d, METHOD_FARM_OWN) &&
         saving(d, METHOD_FARM_OWN) >= d->subject->policy->min_saving) {
         *ret_method = METHOD_FARM_OWN;
-        *ret_reason = arena_printf(d->subject->arena,
-                                   "%" PRIu64 " failed calls become %" PRIu64
-                                   "; lifting is not possible: %s",
-                                   option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_OWN),
-                                   d->option[METHOD_FARM_LIFTED].reason);
+        *ret_reason =
+            arena_printf(d->subject->arena,
+                         "%" PRIu64 " failed calls become %" PRIu64 "; lifting is not possible: %s",
+                         option_failed(d, METHOD_NONE), option_failed(d, METHOD_FARM_OWN),
+                         d->option[METHOD_FARM_LIFTED].reason);
     }
     return true;
 }
@@ -255,8 +254,8 @@ static const char *why_lost(const struct decision *d, const struct candidate *o)
     uint64_t mine = option_failed(d, o->method), best = option_failed(d, d->chosen);
 
     if (o->method == METHOD_NONE)
-        return arena_printf(d->subject->arena, "it would keep %" PRIu64 " failed calls at each start",
-                            mine);
+        return arena_printf(d->subject->arena,
+                            "it would keep %" PRIu64 " failed calls at each start", mine);
     if (d->chosen == METHOD_NONE)
         return d->reason;
     if ((METHOD_BIT(o->method) & METHODS_ABSOLUTE) && !d->subject->policy->absolute)

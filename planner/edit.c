@@ -113,8 +113,8 @@ static int change_needed(struct object *object, const struct edit *edit, struct 
 
     for (i = 0; i < object->n_needs; i++)
         if (object->need[i].kind != NEED_NEEDED)
-            return err_set(err, EINVAL,
-                           "'%s' has DT_AUXILIARY or DT_FILTER: its needed list stays", edit->path);
+            return err_set(err, EINVAL, "'%s' has DT_AUXILIARY or DT_FILTER: its needed list stays",
+                           edit->path);
     object->need = arena_calloc(arena, edit->n_needed + 1, sizeof(*object->need));
     object->n_needs = edit->n_needed;
     for (i = 0; i < edit->n_needed; i++)

@@ -100,7 +100,8 @@ static const char *foreign_loader(const struct subject *s, enum method method)
     at = world_walk(s->world, NULL, s->object->interp);
     if (at.error == 0 && subject_in_store(s, world_path(s->arena, at.node)))
         return NULL;
-    return arena_printf(s->arena, "its loader '%s' is outside the store: what is there is not known",
+    return arena_printf(s->arena,
+                        "its loader '%s' is outside the store: what is there is not known",
                         str_escape(s->arena, s->object->interp));
 }
 
@@ -288,7 +289,8 @@ static const char *old_glibc(const struct subject *s, enum method method)
 
     (void)method;
     return p->libc == LIBC_GLIBC && p->version > 0 && p->version < 28
-               ? arena_printf(s->arena, "%s aborts when libc is named by path (2.28 and later do not)",
+               ? arena_printf(s->arena,
+                              "%s aborts when libc is named by path (2.28 and later do not)",
                               p->text)
                : NULL;
 }
@@ -344,7 +346,7 @@ static const char *driver_library(const struct subject *s, enum method method)
     const char *const *name;
 
     for (i = 0; i < n; i++)
-        for_each(name, names)
+        for_each (name, names)
             if (!fnmatch(*name, wanted[i].name, 0))
                 return arena_printf(s->arena,
                                     "it reaches %s, which hosts replace by LD_LIBRARY_PATH",

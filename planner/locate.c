@@ -46,8 +46,7 @@ static const char *import_names(struct arena *arena, unsigned imports)
     static const struct {
         unsigned bit;
         const char *name;
-    } rows[] = {
-        {IMPORT_DLADDR, "dladdr"}, {IMPORT_DLADDR1, "dladdr1"}, {IMPORT_DLINFO, "dlinfo"}};
+    } rows[] = {{IMPORT_DLADDR, "dladdr"}, {IMPORT_DLADDR1, "dladdr1"}, {IMPORT_DLINFO, "dlinfo"}};
     struct str out = {.arena = arena};
     size_t i;
 
@@ -82,7 +81,7 @@ static const char *asks_by_proxy(const struct subject *s, const char *soname)
 {
     const struct proxy *p;
 
-    for_each(p, proxies)
+    for_each (p, proxies)
         if (soname && !fnmatch(p->soname, soname, 0) && is_loaded(s, p->asks))
             return p->asks;
     return NULL;
@@ -146,7 +145,8 @@ static const char *reviewed(const struct subject *s, const struct member *m)
         token_in_needed(m->loaded->object))
         return NULL;
     for (r = reviews; r->soname; r++)
-        if (!fnmatch(r->soname, m->loaded->soname, 0) && (!r->beside || !is_beside(s, m, r->beside)))
+        if (!fnmatch(r->soname, m->loaded->soname, 0) &&
+            (!r->beside || !is_beside(s, m, r->beside)))
             return r->why;
     return NULL;
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char *const standing_names[] = {
-    [STANDING_CHOSEN] = "chosen",           [STANDING_GATED] = "gated",
-    [STANDING_NOTHING] = "nothing-to-do",   [STANDING_FAILED] = "failed",
-    [STANDING_NO_READER] = "no-reader",     [STANDING_LOST] = "lost",
+    [STANDING_CHOSEN] = "chosen",         [STANDING_GATED] = "gated",
+    [STANDING_NOTHING] = "nothing-to-do", [STANDING_FAILED] = "failed",
+    [STANDING_NO_READER] = "no-reader",   [STANDING_LOST] = "lost",
 };
 
 /* ---- the key */
@@ -32,8 +32,7 @@ void plan_split_name(struct arena *arena, const char *name, const char **ret_pna
     size_t len = strlen(name), dash;
 
     *ret_output = "out";
-    for_each(output, outputs)
-    {
+    for_each (output, outputs) {
         size_t n = strlen(*output);
 
         /* "name-1.2-bin"; without a version "name-bin" is a name */
@@ -72,7 +71,8 @@ static const char *package_name(const char *package)
 {
     const char *base = str_base(package);
 
-    return strlen(base) > 33 && base[32] == '-' && strspn(base, "0123456789abcdefghijklmnopqrstuvwxyz") == 32
+    return strlen(base) > 33 && base[32] == '-' &&
+                   strspn(base, "0123456789abcdefghijklmnopqrstuvwxyz") == 32
                ? base + 33
                : base;
 }
@@ -182,8 +182,9 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
     for (i = 0; i < s->trace->n_loaded; i++)
         if (s->member[i].cleared)
             add_note(object, arena,
-                     arena_printf(arena, "%s could find files from its path, and goes into the farm "
-                                         "all the same: %s",
+                     arena_printf(arena,
+                                  "%s could find files from its path, and goes into the farm "
+                                  "all the same: %s",
                                   str_escape(arena, str_base(s->member[i].loaded->path)),
                                   s->member[i].cleared));
     if (METHOD_BIT(d->chosen) & METHODS_LIFTED)

@@ -38,7 +38,7 @@ struct plan_judgement {
 /* One method: the chosen one, and each that lost. */
 struct plan_option {
     const char *strategy, *scope;
-    const char *standing;      /* "chosen", "gated", "nothing-to-do", "failed", "no-reader", "lost" */
+    const char *standing; /* "chosen", "gated", "nothing-to-do", "failed", "no-reader", "lost" */
     const char *rule, *reason; /* the gate, criterion or branch that spoke */
     struct plan_level *level;  /* of judged ones; before is the same in all */
     size_t n_levels;
@@ -72,9 +72,9 @@ struct plan_object {
 
 struct plan {
     struct plan_key key;
-    const char *policy;        /* JSON text of policy_json(), one line */
-    const char *cpu;           /* whose numbers decide */
-    const char **store;        /* what "without hashes" was made with */
+    const char *policy; /* JSON text of policy_json(), one line */
+    const char *cpu;    /* whose numbers decide */
+    const char **store; /* what "without hashes" was made with */
     size_t n_stores;
     struct plan_object *object;
     size_t n_objects;

@@ -204,10 +204,14 @@ static int read_storm(const struct reader *r, json_t *json, const char *place, s
         const char *key;
         uint32_t *value;
     } rows[] = {
-        {"failed_opens", &storm->failed_opens},   {"failed_stats", &storm->failed_stats},
-        {"failed_others", &storm->failed_others}, {"opens", &storm->opens},
-        {"stats", &storm->stats},                 {"others", &storm->others},
-        {"objects", &storm->objects},             {"directories", &storm->directories},
+        {"failed_opens", &storm->failed_opens},
+        {"failed_stats", &storm->failed_stats},
+        {"failed_others", &storm->failed_others},
+        {"opens", &storm->opens},
+        {"stats", &storm->stats},
+        {"others", &storm->others},
+        {"objects", &storm->objects},
+        {"directories", &storm->directories},
     };
     json_t *value;
     size_t i;
@@ -412,11 +416,10 @@ static int read_object(const struct reader *r, const struct plan *plan, json_t *
     json_t *soname, *storm, *expect, *edits, *options, *notes, *evidence, *concrete;
     int libraries;
 
-    if (unpack(r, json, place,
-               "{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o!}", "path", &path,
-               "soname", &soname, "strategy", &strategy, "scope", &scope, "rule", &rule, "reason",
-               &reason, "storm", &storm, "expect", &expect, "edits", &edits, "options", &options,
-               "notes", &notes, "evidence", &evidence) < 0 ||
+    if (unpack(r, json, place, "{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o!}",
+               "path", &path, "soname", &soname, "strategy", &strategy, "scope", &scope, "rule",
+               &rule, "reason", &reason, "storm", &storm, "expect", &expect, "edits", &edits,
+               "options", &options, "notes", &notes, "evidence", &evidence) < 0 ||
         unpack(r, evidence, place, "{s:s, s:s, s:i, s:o!}", "program", &program, "loader", &loader,
                "libraries", &libraries, "edits", &concrete) < 0)
         return -EINVAL;

@@ -129,7 +129,7 @@ static const char *component(struct arena *arena, const struct loaded *asker, co
     const char *at;
     size_t len;
 
-    for_each(token, tokens)
+    for_each (token, tokens)
         if ((at = strstr(text, *token))) {
             text = arena_printf(arena, "%.*s%.*s%s", (int)(at - text), text,
                                 (int)(strlen(asker->path) - strlen(str_base(asker->path)) - 1),

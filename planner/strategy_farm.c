@@ -13,8 +13,8 @@
  * (a driver directory must keep its first say), TAIL the directories of what must not be found
  * through the farm, OLD what was there: dlopen by name and preloads by name still need it.
  */
-#include "planner/strategy.h"
 #include "base/str.h"
+#include "planner/strategy.h"
 
 #include <string.h>
 
@@ -74,8 +74,7 @@ static const char *link_name(const struct subject *s, const struct wanted *w, st
 
         answer = answer_on(trace, w);
         if (!answer || !answer->node)
-            return arena_printf(s->arena, "%s has no answer on %s", w->name,
-                                s->level[i].cpu.name);
+            return arena_printf(s->arena, "%s has no answer on %s", w->name, s->level[i].cpu.name);
         if (below && same_file(below, answer))
             continue;
         if (below && trace->profile.n_levels == 0)

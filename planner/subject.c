@@ -23,8 +23,7 @@ bool has_token(const char *text)
     const char *at, *end;
 
     for (at = text ? strchr(text, '$') : NULL; at; at = strchr(at + 1, '$'))
-        for_each(name, names)
-        {
+        for_each (name, names) {
             bool brace = at[1] == '{';
 
             if (!str_starts(at + 1 + brace, *name))
@@ -157,8 +156,7 @@ static int find_levels(struct subject *s, const char *wanted, struct err *err)
         return r;
     s->policy_level = MAX_LEVELS;
     if (cpu.machine == EM_X86_64)
-        for_each(name, x86_64)
-        {
+        for_each (name, x86_64) {
             struct level *level = &s->level[s->n_levels];
 
             if ((r = cpu_find(*name, &level->cpu, err)) < 0)

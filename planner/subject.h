@@ -42,10 +42,10 @@ struct subject {
     const struct policy *policy;
     struct arena *arena;
 
-    const char *program;        /* as asked */
-    const char *path;           /* without links */
-    const char *package;        /* its store path; NULL: in none */
-    const char *farm;           /* the directory a farm for it would be */
+    const char *program; /* as asked */
+    const char *path;    /* without links */
+    const char *package; /* its store path; NULL: in none */
+    const char *farm;    /* the directory a farm for it would be */
     const struct object *object;
     struct node *node;
 

@@ -130,8 +130,8 @@ static size_t all_directories(const struct trial *t, const char ***ret_directory
 
         if (!object)
             continue;
-        n_components = run_path_split(
-            t->arena, object->runpath ? object->runpath : object->rpath, &component);
+        n_components =
+            run_path_split(t->arena, object->runpath ? object->runpath : object->rpath, &component);
         for (k = 0; k < n_components; k++) {
             for (at = 0; at < n && strcmp(directory[at], component[k]) != 0; at++)
                 ;
@@ -167,9 +167,10 @@ static void find_duplicates(struct trial *t)
             if (!object || object->class != d->object->class ||
                 object->machine != d->object->machine)
                 continue;
-            t->duplicate = arena_grow(t->arena, t->duplicate, t->n_duplicates, sizeof(*t->duplicate));
-            t->duplicate[t->n_duplicates++] = (struct duplicate){
-                .soname = d->name, .other = world_path(t->arena, at.node)};
+            t->duplicate =
+                arena_grow(t->arena, t->duplicate, t->n_duplicates, sizeof(*t->duplicate));
+            t->duplicate[t->n_duplicates++] =
+                (struct duplicate){.soname = d->name, .other = world_path(t->arena, at.node)};
             break;
         }
 }
