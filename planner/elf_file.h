@@ -1,0 +1,102 @@
+/*
+ * The insides of the ELF editor: one file taken apart. Only planner/elf_*.c include this.
+ *
+ *	elf_file.c     headers, dynamic section, string table: found and checked
+ *	elf_strings.c  where new strings go, which old bytes are free
+ *	elf_append.c   the appended segment, displaced sections, section headers
+ *	elf_edit.c     the order of it all
+ */
+#pragma once
+
+#include "base/str.h"
+#include "planner/elf_edit.h"
+#include "planner/elf_raw.h"
+
+struct elf_file {
+    struct raw raw;
+    struct arena *arena;
+    Elf64_Ehdr ehdr;
+    Elf64_Phdr *phdr;
+    size_t n_phdrs;
+    Elf64_Shdr *shdr; /* empty: section headers were stripped */
+    size_t n_shdrs;
+
+    size_t dynamic; /* index of PT_DYNAMIC in phdr */
+    Elf64_Dyn *dyn; /* up to the first DT_NULL, without it */
+    size_t n_dyns;
+    size_t dyn_slots; /* entries that PT_DYNAMIC has room for, terminator included */
+
+    uint64_t str_offset, str_addr, str_size; /* the dynamic string table */
+    uint64_t sym_offset, n_syms;             /* the dynamic symbols; 0: none */
+    uint64_t verneed_offset, n_verneeds;
+    uint64_t verdef_offset, n_verdefs;
+};
+
+/* Take a file apart. Everything the editor later touches is checked to lie inside. */
+MUST_CHECK int elf_file_open(struct elf_file *ret_file, unsigned char *bytes, uint64_t size,
+                             struct arena *arena, struct err *err);
+
+/* The file offset of an address that is backed by file bytes; UINT64_MAX: none. */
+uint64_t elf_file_offset(const struct elf_file *file, uint64_t addr);
+
+/* The first dynamic entry with a tag; NULL: none. */
+Elf64_Dyn *elf_file_tag(const struct elf_file *file, int64_t tag);
+
+/* A string of the dynamic string table; NULL when the offset is outside or it does not end. */
+const char *elf_file_string(const struct elf_file *file, uint64_t at);
+
+/* Refuse by a rule: sets -ENOTSUP with "ID: WHY" and details. */
+int elf_refuse(struct err *err, const char *id, const char *fmt, ...) PRINTF(3, 4);
+
+/* Every record of verneed: `each` gets the file offset of the record. False from it: stop. */
+bool elf_file_verneeds(const struct elf_file *file, bool (*each)(void *data, uint64_t at),
+                       void *data);
+
+/* ---- elf_strings.c */
+
+/* The string table as it will be: the old bytes, and `grown` new ones behind them. */
+struct elf_strings {
+    const struct elf_file *file;
+    uint8_t *used;  /* one a byte of the old table: a string that stays needs it */
+    uint8_t *spare; /* one a byte: belonged to strings that go */
+    struct str grown;
+    struct elf_placed *placed; /* new strings put into spare bytes */
+    size_t n_placed;
+};
+
+struct elf_placed {
+    uint64_t at; /* offset in the table */
+    const char *text;
+};
+
+/*
+ * Which bytes of the table stay in use once the change is made: symbols, versions and every
+ * dynamic tag that keeps its string.
+ */
+MUST_CHECK int elf_strings_open(struct elf_strings *ret_strings, const struct elf_file *file,
+                                const struct elf_change *change, struct err *err);
+
+/* The table offset of a string: an old one that stays, spare bytes, or new ones at the end. */
+uint64_t elf_strings_put(struct elf_strings *strings, const char *text);
+
+/* Zero what went, write what was placed, into a table at `table` (old size). */
+void elf_strings_write(const struct elf_strings *strings, unsigned char *table);
+
+/* ---- elf_append.c */
+
+/* What the new segment is to hold besides displaced sections. */
+struct elf_append {
+    const struct elf_strings *strings; /* NULL: the string table stays */
+    bool dynamic;                      /* the dynamic section moves; set when it had to */
+    size_t n_dyns;                     /* its new length, without terminator */
+    const unsigned char *note;         /* a whole note, header included; NULL: none */
+    uint64_t note_size;
+    bool remove_note;
+};
+
+/* Make the new file image; `file` then describes it (dyn and header changes still to be written).
+ */
+MUST_CHECK int elf_append(struct elf_file *file, struct elf_append *append, struct err *err);
+
+/* Write ehdr, program headers and section headers back. */
+void elf_file_write_headers(struct elf_file *file);
