@@ -117,7 +117,7 @@ $(UNITS): $(O)/tests/%: $(O)/tests/%.o $(O)/libtestkit.a $$(call libs,$$(call la
 $(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,loader)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lz -o $@
-$(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(call libs,planner)
+$(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -146,7 +146,7 @@ FUZZ_FLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer,address,undefined
 $(FUZZERS): %: $(O)/gen/schema.c
 	@mkdir -p build/fuzz/$@.new
 	$(call say,CLANG,$@)
-	$(Q)clang $(CPPFLAGS) $(FUZZ_FLAGS) tests/fuzz/$@.c $(wildcard $(patsubst %,%/*.c,$(USES_planner))) $(sort $(wildcard tests/*.c tests/elf/*.c)) $(O)/gen/schema.c $(LDLIBS) -o build/fuzz/$@
+	$(Q)clang $(CPPFLAGS) $(FUZZ_FLAGS) tests/fuzz/$@.c $(wildcard $(patsubst %,%/*.c,check $(USES_planner))) $(sort $(wildcard tests/*.c tests/elf/*.c)) $(O)/gen/schema.c $(LDLIBS) -o build/fuzz/$@
 	@build/fuzz/$@ build/fuzz/$@.new $(wildcard tests/fuzz/corpus/$(@:fuzz_%=%)) \
 	  -artifact_prefix=build/fuzz/$@- -max_total_time=$(or $(T),10) -max_len=65536 -print_final_stats=1 2>build/fuzz/$@.log || \
 	  { tail -40 build/fuzz/$@.log; exit 1; }

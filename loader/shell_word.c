@@ -3,7 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8 }; /* ${A:+${B:+..}} */
+enum {
+    MAX_DEPTH = 8,                  /* ${A:+${B:+..}} */
+    MAX_EXPANDED = 4 * 1024 * 1024, /* bytes of text; the kernel takes 2 MiB of environment */
+};
 
 /* The word being built: fields[0..n) are finished by splitting, `text` is the one at work. */
 struct building {
@@ -22,6 +25,14 @@ bool shell_refuse(struct shell *shell, const char *fmt, ...)
     shell->why = arena_vprintf(shell->arena, fmt, ap);
     va_end(ap);
     return false;
+}
+
+bool shell_charge(struct shell *shell, size_t len)
+{
+    if (len > MAX_EXPANDED - shell->expanded)
+        return shell_refuse(shell, "it expands to more than %d bytes", MAX_EXPANDED);
+    shell->expanded += len;
+    return true;
 }
 
 /* ---- variables */
@@ -107,8 +118,10 @@ bool shell_at_end(struct shell *shell)
 
 /* ---- building words */
 
-static void add_text(struct building *b, const char *text, size_t len)
+static void add_text(struct shell *shell, struct building *b, const char *text, size_t len)
 {
+    if (!shell_charge(shell, len))
+        return; /* whoever asked for the word will notice */
     str_add_n(&b->text, text, len);
     b->any = true;
 }
@@ -129,7 +142,7 @@ static void finish_field(struct shell *shell, struct building *b)
 static bool add_split(struct shell *shell, struct building *b, const char *text)
 {
     if (!b->words) {
-        add_text(b, text, strlen(text));
+        add_text(shell, b, text, strlen(text));
         return true;
     }
     for (; *text; text++) {
@@ -138,7 +151,7 @@ static bool add_split(struct shell *shell, struct building *b, const char *text)
         else if (strchr("*?[", *text))
             return shell_refuse(shell, "an expansion holds a file name pattern");
         else
-            add_text(b, text, 1);
+            add_text(shell, b, text, 1);
     }
     return true;
 }
@@ -173,7 +186,7 @@ static bool dollar(struct shell *shell, bool quoted, unsigned depth, struct buil
     }
     if (!quoted)
         return add_split(shell, b, value);
-    add_text(b, value, strlen(value));
+    add_text(shell, b, value, strlen(value));
     return true;
 }
 
@@ -184,7 +197,7 @@ static bool single_quoted(struct shell *shell, struct building *b)
 
     if (!end)
         return shell_refuse(shell, "a quoted string does not end");
-    add_text(b, from, (size_t)(end - from));
+    add_text(shell, b, from, (size_t)(end - from));
     shell->at += (size_t)(end - from) + 1;
     return true;
 }
@@ -224,7 +237,7 @@ static bool c_quoted(struct shell *shell, struct building *b)
                 return shell_refuse(shell, "a zero byte in a string");
         }
         byte = (char)c;
-        add_text(b, &byte, 1);
+        add_text(shell, b, &byte, 1);
     }
 }
 
@@ -255,7 +268,7 @@ static bool double_quoted(struct shell *shell, unsigned depth, struct building *
             if (byte == '\n')
                 continue;
         }
-        add_text(b, &byte, 1);
+        add_text(shell, b, &byte, 1);
     }
     if (b->words && b->words->args_at != before && b->text.len)
         return shell_refuse(shell, "$@ inside a longer string");
@@ -309,7 +322,7 @@ static bool piece(struct shell *shell, const char *stop, unsigned depth, struct 
         break;
     }
     byte = (char)c;
-    add_text(b, &byte, 1);
+    add_text(shell, b, &byte, 1);
     return true;
 }
 
@@ -330,7 +343,7 @@ static const char *inner(struct shell *shell, const char *stop, unsigned depth)
             return NULL;
         }
         if (strchr(stop, c))
-            return arena_strndup(shell->arena, b.text.text ?: "", b.text.len);
+            return shell->why ? NULL : arena_strndup(shell->arena, b.text.text ?: "", b.text.len);
         if (!piece(shell, stop, depth, &b))
             return NULL;
     }
@@ -411,7 +424,7 @@ static bool braced(struct shell *shell, bool quoted, unsigned depth, struct buil
         return false;
     if (!quoted)
         return add_split(shell, b, value);
-    add_text(b, value, strlen(value));
+    add_text(shell, b, value, strlen(value));
     if (value == no_words && !b->text.len)
         b->any = false;
     return true;
@@ -430,7 +443,7 @@ static bool whole_word(struct shell *shell, struct building *b)
             return false;
     }
     finish_field(shell, b);
-    return true;
+    return !shell->why;
 }
 
 const char *shell_value(struct shell *shell)

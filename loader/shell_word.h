@@ -22,6 +22,7 @@ struct shell {
     const char *self; /* $0 */
     struct shell_var *var;
     size_t n_vars;
+    size_t expanded; /* bytes of text made so far */
     const char *why; /* why it cannot be followed; NULL: it can, so far */
 };
 
@@ -55,6 +56,12 @@ const char *shell_value(struct shell *shell);
  * unquoted * ? [, since it would be replaced by file names.
  */
 bool shell_word(struct shell *shell, struct shell_words *words);
+
+/*
+ * Account for `len` more bytes of text. False: refused, the script doubles something again and
+ * again (A=$A$A).
+ */
+bool shell_charge(struct shell *shell, size_t len);
 
 /* Refuse, with the first reason kept. Always returns false. */
 bool shell_refuse(struct shell *shell, const char *fmt, ...) PRINTF(2, 3);

@@ -67,8 +67,13 @@ static bool assignment(struct following *f, const char *name, bool exported)
     value = shell_value(shell);
     if (!value)
         return false;
-    if (append)
-        value = arena_printf(shell->arena, "%s%s", shell_get(shell, name) ?: "", value);
+    if (append) {
+        const char *old = shell_get(shell, name) ?: "";
+
+        if (!shell_charge(shell, strlen(old)))
+            return false;
+        value = arena_printf(shell->arena, "%s%s", old, value);
+    }
     assign(f, name, value, exported);
     return true;
 }
@@ -273,6 +278,8 @@ static void put_beside(struct following *f, const char *const *arg, bool in_fron
     const char *old = shell_get(&f->shell, arg[0]);
     const char *value = arg[2];
 
+    if (old && !shell_charge(&f->shell, strlen(old)))
+        return;
     if (old && in_front)
         value = arena_printf(f->shell.arena, "%s%s%s", arg[2], arg[1], old);
     else if (old)
@@ -359,8 +366,8 @@ static bool follow_binary(struct following *f)
 
     if (!rest_of_command(&f->shell, &words))
         return false;
-    if (words.n == 0)
-        return shell_refuse(&f->shell, "its description is empty");
+    if (words.n == 0 || !strchr(words.word[0], '/'))
+        return shell_refuse(&f->shell, "its description names no program");
     f->wrapper->program = words.word[0];
     for (size_t i = 1; i < words.n;) {
         const struct binary_option *o;
@@ -374,7 +381,7 @@ static bool follow_binary(struct following *f)
             o->apply(f, words.word + i + 1);
         i += 1 + o->n_args;
     }
-    return true;
+    return !f->shell.why;
 }
 
 /* ---- both */
