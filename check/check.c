@@ -263,6 +263,7 @@ static int run(struct way *way, struct run_result *ret_result, struct err *err)
         .scratch = c->scratch,
         .stop_after = o->run_on ? 0 : way->n + (o->root != NULL),
         .limit_ms = o->limit_ms,
+        .interrupt = o->interrupt,
     };
 
     argv[0] = way->checked->program;

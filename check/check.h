@@ -26,7 +26,8 @@ struct check_options {
     const char *const *args; /* of every program, without argv[0]; NULL: "--version" */
     size_t n_args;
     unsigned limit_ms;
-    bool run_on; /* let programs run to their end, or the limit, instead of stopping them */
+    int interrupt; /* as in struct run */
+    bool run_on;   /* let programs run to their end, or the limit, instead of stopping them */
 };
 
 enum check_result { CHECK_AGREES, CHECK_DIFFERS, CHECK_NOT_COMPARABLE };

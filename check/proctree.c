@@ -167,7 +167,7 @@ static int read_process(const char *path, struct process *process, struct err *e
     return r;
 }
 
-/* Every process of the tree, in order of process number; `main_pid` sets the exit status. */
+/* Every process of the tree, in order of process number. */
 static int read_all(const struct run *run, struct arena *arena, struct proctree *tree,
                     struct err *err)
 {
@@ -210,17 +210,21 @@ static bool traced_by(int pid, pid_t tracer)
     return ours;
 }
 
-static bool gone_within(const struct spawned *s, int ms)
+/* Wait until strace ends, or `ms` (-1: for ever) are over, or `interrupt` can be read. */
+static bool gone_within(const struct spawned *s, int ms, int interrupt)
 {
-    struct pollfd fd = {.fd = s->pidfd, .events = POLLIN};
+    struct pollfd fd[] = {
+        {.fd = s->pidfd, .events = POLLIN},
+        {.fd = interrupt, .events = POLLIN},
+    };
 
-    return poll(&fd, 1, ms) > 0;
+    return poll(fd, ARRAY_LEN(fd), ms) > 0 && fd[0].revents;
 }
 
 /* Kill all processes of the tree, wherever they have gone; strace ends after the last one. */
 static void kill_tree(const struct run *run, const struct spawned *s)
 {
-    for (int round = 0; round < KILL_ROUNDS && !gone_within(s, round ? 100 : 0); round++) {
+    for (int round = 0; round < KILL_ROUNDS && !gone_within(s, round ? 100 : 0, -1); round++) {
         struct dirent **entry;
         int n = scandir(run->scratch, &entry, is_process, by_number);
 
@@ -232,32 +236,43 @@ static void kill_tree(const struct run *run, const struct spawned *s)
     }
 }
 
-int proctree_run(const struct run *run, struct arena *arena, struct proctree *ret_tree,
-                 struct err *err)
+/* Run it, until it ends or is ended. -errno: it could not be run. */
+static int run_tree(const struct run *run, struct arena *arena, struct proctree *tree,
+                    struct err *err)
 {
     const char *output =
         arena_printf(arena, "%s/%.*s", run->scratch, (int)sizeof(prefix) - 2, prefix);
     struct spawned s = {.pidfd = -1, .text_fd = -1};
-    struct proctree tree = {0};
     int status = 0;
     int r = spawn_strace(run, output, true, arena, &s, err);
 
-    if (r == 0 && !gone_within(&s, run->limit_ms ? (int)run->limit_ms : -1)) {
-        tree.timed_out = true;
+    if (r == 0 && !gone_within(&s, run->limit_ms ? (int)run->limit_ms : -1, run->interrupt)) {
+        tree->ended = true;
         kill_tree(run, &s);
     }
     if (s.pid > 0) {
-        if (r < 0 || tree.timed_out)
+        if (r < 0 || tree->ended)
             kill(-s.pid, SIGKILL);
         waitpid(s.pid, &status, 0);
     }
     if (s.pidfd >= 0)
         close(s.pidfd);
+    tree->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return r;
+}
+
+int proctree_run(const struct run *run, struct arena *arena, struct proctree *ret_tree,
+                 struct err *err)
+{
+    struct pollfd interrupt = {.fd = run->interrupt, .events = POLLIN};
+    struct proctree tree = {0};
+    int r = run_tree(run, arena, &tree, err);
+
+    tree.interrupted = tree.ended && poll(&interrupt, 1, 0) > 0;
     if (r == 0)
         r = read_all(run, arena, &tree, err);
     if (r < 0)
         return r;
-    tree.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     proctree_finish(&tree);
     if (!tree.processes)
         return err_set(err, EIO, "strace could not run anything");

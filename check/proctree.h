@@ -22,13 +22,14 @@ struct proctree {
     struct proctree_row sum; /* program: NULL */
     size_t processes;        /* that ran or became a program, or were forked */
     size_t failed_execs;     /* execve() calls that failed: searching in PATH */
-    bool timed_out;          /* killed by the time limit: what came until then is counted */
+    bool ended;              /* killed before its end: what came until then is counted */
+    bool interrupted;        /* ... by `run->interrupt`, not by the time limit */
     int status;              /* the command's exit status; 128 + signal when killed */
 };
 
 /*
- * Run it to the end. `run->stop_after` and `run->root` are not used; its output goes to our
- * standard error. Errors as of strace_run().
+ * Run it to its end, the time limit, or an interruption. `run->stop_after` and
+ * `run->root` are not used; its output goes to our standard error. Errors as of strace_run().
  */
 MUST_CHECK int proctree_run(const struct run *run, struct arena *arena, struct proctree *ret_tree,
                             struct err *err);

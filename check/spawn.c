@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -99,6 +100,7 @@ static _Noreturn void become_strace(const char *const *word, const char *cwd, in
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
     setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without us nobody would end it */
     setrlimit(RLIMIT_CORE, &no_core);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || chdir(cwd) < 0)
         _exit(126);

@@ -183,6 +183,7 @@ static int watch(struct session *s, struct process *process, bool *ret_timed_out
             {.fd = s->trace_fd, .events = POLLIN},
             {.fd = s->child.text_fd, .events = POLLIN},
             {.fd = s->child.pidfd, .events = POLLIN},
+            {.fd = s->run->interrupt, .events = POLLIN},
         };
         int64_t left = s->deadline_ms < 0 ? -1 : s->deadline_ms - now_ms();
         int r;
@@ -197,6 +198,8 @@ static int watch(struct session *s, struct process *process, bool *ret_timed_out
         r = poll(fds, ARRAY_LEN(fds), left > 1000 || left < 0 ? 1000 : (int)left);
         if (r < 0 && errno != EINTR)
             return err_set(err, errno, "poll: %s", strerror(errno));
+        if (fds[3].revents)
+            return err_set(err, EINTR, "interrupted");
         if (fds[1].revents)
             read_text(s);
         if (fds[2].revents)

@@ -26,6 +26,7 @@ struct run {
     const char *scratch; /* a private directory for strace's output */
     size_t stop_after;   /* kill at the end of start-up of this many programs; 0: never */
     unsigned limit_ms;   /* 0: none */
+    int interrupt;       /* a descriptor: give up as soon as it can be read; -1: none */
 };
 
 struct run_result {
@@ -36,8 +37,8 @@ struct run_result {
 
 /*
  * Run one program and its successors (not its children). -ENOENT: there is no strace; -EPERM: it
- * may not trace here; other negative errno: it could not be run, or did not print what it should.
- * That the program fails, or cannot be executed, is a result and no error.
+ * may not trace here; -EINTR: interrupted; other negative errno: it could not be run, or did not
+ * print what it should. That the program fails, or cannot be executed, is a result and no error.
  */
 MUST_CHECK int strace_run(const struct run *run, struct arena *arena, struct run_result *ret_result,
                           struct err *err);

@@ -190,8 +190,9 @@ void proctree_text(FILE *to, const struct term *term, const struct proctree *tre
     if (tree->sum.failed_starts)
         fprintf(to, "%zu starts did not get to the end of start-up, or have no loader\n",
                 tree->sum.failed_starts);
-    if (tree->timed_out)
-        fputs("the time limit was reached: what came until then is counted\n", to);
+    if (tree->ended)
+        fprintf(to, "%s: what came until then is counted\n",
+                tree->interrupted ? "interrupted" : "the time limit was reached");
 }
 
 static json_t *row_json(const struct proctree_row *row)
@@ -220,7 +221,7 @@ json_t *proctree_json(const struct proctree *tree)
     json_put(object, "total", row_json(&tree->sum));
     json_put_int(object, "processes", (int64_t)tree->processes);
     json_put_int(object, "failed_execs", (int64_t)tree->failed_execs);
-    json_put(object, "timed_out", json_boolean(tree->timed_out));
+    json_put(object, "ended_early", json_boolean(tree->ended));
     json_put_int(object, "status", tree->status);
     return object;
 }

@@ -11,8 +11,10 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
@@ -424,6 +426,7 @@ static int run_tree(struct options_check *o, struct proctree *ret_tree, struct e
             .cwd = o->check.cwd ? o->check.cwd : here,
             .scratch = checker_scratch(checker),
             .limit_ms = o->check.limit_ms,
+            .interrupt = o->check.interrupt,
         };
 
         r = proctree_run(&run, &o->arena, ret_tree, err);
@@ -452,9 +455,9 @@ static int check_tree(struct options_check *o)
         log_error("%s", err.text);
         return EXIT_FAILED;
     }
-    if (tree.status)
+    if (tree.status && !tree.ended)
         log_warn("the command ended with status %d", tree.status);
-    return tree.timed_out ? EXIT_INCOMPLETE : EXIT_FINE;
+    return tree.ended ? EXIT_INCOMPLETE : EXIT_FINE;
 }
 
 /* Take what is behind "--" off the command line: argp would mix it with the programs. */
@@ -471,6 +474,19 @@ static int split_args(struct options_check *o, int argc, char **argv)
     return n;
 }
 
+/* Ctrl-C ends what is being run, not us: programs run in other sessions, and must not be left. */
+static int catch_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 static int run(int argc, char **argv)
 {
     struct options_check o = {.top = 20};
@@ -479,10 +495,13 @@ static int run(int argc, char **argv)
 
     options_parse(&argp, split_args(&o, argc, argv), argv, &o);
     o.check.cpu = &o.cpu;
+    o.check.interrupt = catch_signals();
     if (cpu_find(o.cpu_name ? o.cpu_name : CPU_LIVE, &o.cpu, &err) < 0)
         log_error("%s", err.text);
     else
         code = o.tree ? check_tree(&o) : check_all(&o);
+    if (o.check.interrupt >= 0)
+        close(o.check.interrupt);
     arena_release(&o.arena);
     return code;
 }
