@@ -156,7 +156,9 @@ static bool add_split(struct shell *shell, struct building *b, const char *text)
     return true;
 }
 
-/* ---- expansions */
+/* ---- expansions: they nest, at most MAX_DEPTH deep */
+
+// NOLINTBEGIN(misc-no-recursion)
 
 static bool braced(struct shell *shell, bool quoted, unsigned depth, struct building *b);
 
@@ -429,6 +431,8 @@ static bool braced(struct shell *shell, bool quoted, unsigned depth, struct buil
         b->any = false;
     return true;
 }
+
+// NOLINTEND(misc-no-recursion)
 
 /* ---- words */
 
