@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &cmd_storm, &cmd_trace, &cmd_check, &cmd_plan, NULL,
+    &cmd_scan, &cmd_storm, &cmd_trace, &cmd_check, &cmd_plan, NULL,
 };
 
 static int print_help(FILE *to)

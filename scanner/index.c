@@ -1,0 +1,448 @@
+#include "scanner/index_private.h"
+
+#include "scanner/store_name.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Between two commits: what a killed scan can lose. */
+enum { COMMIT_NS = 10 * 1000 * 1000 };
+
+#define OBJECTS_OF "BETWEEN ?1 AND ?2"
+
+const struct sql index_sql[] = {
+    [SQL_STORE_FIND] = {"store-find", "SELECT id, changed FROM store WHERE path = ? AND root = ?"},
+    [SQL_STORE_ADD] = {"store-add", "INSERT INTO store (path, root) VALUES (?, ?)"},
+    [SQL_STORE_CHANGED] = {"store-changed", "UPDATE store SET changed = ?2 WHERE id = ?1"},
+    [SQL_PACKAGES] = {"packages", "SELECT id, base, nar_hash, mark, state FROM package "
+                                  "WHERE store = ? ORDER BY id"},
+    [SQL_PACKAGE_ADD] = {"package-add",
+                         "INSERT INTO package (store, base, hash, name, pname, version, output, "
+                         "state, nar_size) VALUES (?, ?, ?, ?, ?, ?, ?, 'new', ?)"},
+    [SQL_PACKAGE_WRITE] = {"package-write",
+                           "UPDATE package SET state = ?2, nar_hash = ?3, mark = ?4, kind = ?5, "
+                           "target = ?6, files = ?7, macho = ?8, first_object = ?9, objects = ?10 "
+                           "WHERE id = ?1"},
+    [SQL_PACKAGE_GONE] = {"package-gone",
+                          "UPDATE package SET state = 'gone', mark = NULL, first_object = NULL, "
+                          "objects = 0, files = NULL, macho = NULL WHERE id = ?"},
+    [SQL_PACKAGE_OBJECTS] = {"package-objects",
+                             "SELECT first_object, objects FROM package WHERE id = ?"},
+    [SQL_DROP_TRAITS] = {"drop-traits", "DELETE FROM trait WHERE object " OBJECTS_OF},
+    [SQL_DROP_LDSOS] = {"drop-ldsos", "DELETE FROM ldso WHERE object " OBJECTS_OF},
+    [SQL_DROP_INODES] = {"drop-inodes", "DELETE FROM inode WHERE object " OBJECTS_OF},
+    [SQL_DROP_STORMS] = {"drop-storms", "DELETE FROM storm WHERE program " OBJECTS_OF},
+    [SQL_DROP_OBJECTS] = {"drop-objects", "DELETE FROM object WHERE id " OBJECTS_OF},
+    [SQL_DROP_DIRECTORIES] = {"drop-directories", "DELETE FROM directory WHERE package = ?"},
+    [SQL_DROP_PROBLEMS] = {"drop-problems", "DELETE FROM problem WHERE package = ?"},
+    [SQL_DROP_REFERENCES] = {"drop-references", "DELETE FROM reference WHERE package = ?"},
+    [SQL_REFERENCE_ADD] = {"reference-add", "INSERT OR IGNORE INTO reference VALUES (?, ?)"},
+    [SQL_REFERENCES] = {"references", "SELECT base FROM reference JOIN package "
+                                      "ON id = reference WHERE package = ?"},
+    [SQL_DIRECTORY_ADD] = {"directory-add", "INSERT INTO directory VALUES (?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_DIRECTORY_HAS] = {"directory-has",
+                           "SELECT 1 FROM directory WHERE package = ? AND path = ?"},
+    [SQL_DIRECTORY_CHANGED] = {"directory-changed",
+                               "UPDATE directory SET changed = ?2 WHERE id = ?1"},
+    [SQL_DIRECTORIES_WITH_OBJECTS] = {"directories-with-objects",
+                                      "SELECT d.id, p.base, d.path, d.changed FROM directory d "
+                                      "JOIN package p ON p.id = d.package "
+                                      "WHERE p.store = ? AND p.objects > 0 AND p.kind = 'dir' "
+                                      "AND p.nar_hash IS NOT NULL AND d.objects > 0"},
+    [SQL_DIRECTORY_OBJECTS] = {"directory-objects",
+                               "SELECT o.id, o.name FROM directory d JOIN object o ON o.id >= "
+                               "d.first_object AND o.id < d.first_object + d.objects "
+                               "WHERE d.id = ?"},
+    [SQL_OBJECT_ADD] = {"object-add",
+                        "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_TRAIT_ADD] = {"trait-add",
+                       "INSERT INTO trait VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_LDSO_ADD] = {"ldso-add", "INSERT INTO ldso VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_INODE_ADD] = {"inode-add", "INSERT OR REPLACE INTO inode VALUES (?, ?, ?)"},
+    [SQL_INODE_DROP] = {"inode-drop", "DELETE FROM inode WHERE object = ?"},
+    [SQL_PROBLEM_ADD] = {"problem-add", "INSERT INTO problem VALUES (?, ?, ?, ?)"},
+    [SQL_NAMES] = {"names", "SELECT text, id FROM name ORDER BY id"},
+    [SQL_NAME_ADD] = {"name-add", "INSERT INTO name VALUES (?, ?)"},
+    [SQL_SEARCH_DIRS] = {"search-dirs", "SELECT text, id FROM search_dir ORDER BY id"},
+    [SQL_SEARCH_DIR_ADD] = {"search-dir-add", "INSERT INTO search_dir VALUES (?, ?)"},
+    [SQL_MAX_OBJECT] = {"max-object", "SELECT max(id) FROM object"},
+    [SQL_MAX_DIRECTORY] = {"max-directory", "SELECT max(id) FROM directory"},
+    [SQL_BUMP] = {"bump", "INSERT INTO meta VALUES ('generation', 1) "
+                          "ON CONFLICT DO UPDATE SET value = value + 1"},
+    [SQL_GENERATION] = {"generation", "SELECT value FROM meta WHERE key = 'generation'"},
+    [SQL_TOTALS] = {"totals",
+                    "SELECT (SELECT count(*) FROM package WHERE state = 'scanned'), "
+                    "(SELECT count(*) FROM package WHERE state IN ('new', 'incomplete')), "
+                    "(SELECT count(*) FROM package WHERE state = 'gone'), "
+                    "(SELECT sum(files) FROM package), (SELECT sum(objects) FROM package), "
+                    "(SELECT count(*) FROM object WHERE interp IS NOT NULL), "
+                    "(SELECT sum(macho) FROM package), "
+                    "(SELECT count(*) FROM problem WHERE kind = 'malformed'), "
+                    "(SELECT count(*) FROM problem WHERE kind = 'unread')"},
+    {NULL, NULL},
+};
+
+struct stmt *index_prepare(struct index *index, enum sql_id id, struct err *err)
+{
+    return db_prepare(index->db, index_sql[id].text, err);
+}
+
+/* ---- transactions */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int index_begin(struct index *index, struct err *err)
+{
+    int r;
+
+    if (index->writing)
+        return 0;
+    r = db_begin(index->db, err);
+    index->writing = r == 0;
+    index->began_ns = now_ns();
+    return r;
+}
+
+int index_flush(struct index *index, struct err *err)
+{
+    int r;
+
+    if (!index->writing)
+        return 0;
+    r = dictionary_store(index, &index->name, err);
+    if (r == 0)
+        r = dictionary_store(index, &index->search_dir, err);
+    if (r == 0)
+        r = db_commit(index->db, err);
+    if (r == 0)
+        index->writing = false;
+    return r;
+}
+
+int index_tick(struct index *index, struct err *err)
+{
+    if (!index->writing || now_ns() - index->began_ns < COMMIT_NS)
+        return 0;
+    return index_flush(index, err);
+}
+
+/* ---- dictionaries */
+
+int64_t dictionary_id_n(struct dictionary *d, const char *text, size_t len)
+{
+    const struct name *name = intern_n(d->names, text, len);
+    const uint32_t n = d->fresh ? name->id - d->opened : 0;
+
+    if (d->fresh && name->id >= d->opened && name->id + 1 == intern_count(d->names)) {
+        /* perhaps new, perhaps the newest again */
+        if ((n & (n - 1)) == 0) {
+            d->fresh = realloc(d->fresh, (n ? (size_t)n * 2 : 1) * sizeof(*d->fresh));
+            if (!d->fresh)
+                abort();
+        }
+        d->fresh[n] = name;
+    }
+    return (int64_t)name->id + 1;
+}
+
+int64_t dictionary_id(struct dictionary *dictionary, const char *text)
+{
+    return text ? dictionary_id_n(dictionary, text, strlen(text)) : 0;
+}
+
+int dictionary_store(struct index *index, struct dictionary *dictionary, struct err *err)
+{
+    const uint32_t n = dictionary->names ? intern_count(dictionary->names) : 0;
+    struct stmt *s;
+    int r = 0;
+
+    if (dictionary->stored == n)
+        return 0;
+    s = index_prepare(index, dictionary->add, err);
+    if (!s)
+        return -err->code;
+    for (; dictionary->stored < n && r == 0; dictionary->stored += r == 0) {
+        const struct name *name = dictionary->fresh[dictionary->stored - dictionary->opened];
+
+        stmt_bind_int(s, 1, (int64_t)name->id + 1);
+        stmt_bind_text_n(s, 2, name->text, name->len);
+        r = stmt_run(s, err);
+    }
+    return r;
+}
+
+static int dictionary_load(struct index *index, struct dictionary *dictionary, enum sql_id all,
+                           enum sql_id add, struct err *err)
+{
+    struct stmt *s = index_prepare(index, all, err);
+    int r;
+
+    dictionary->names = intern_new();
+    dictionary->add = add;
+    if (!s)
+        return -err->code;
+    while ((r = stmt_step(s, err)) > 0) {
+        const char *text = stmt_text(s, 0);
+
+        if (!text || dictionary_id_n(dictionary, text, stmt_size(s, 0)) != stmt_int(s, 1)) {
+            stmt_reset(s);
+            return err_set(err, EINVAL, "the index is damaged: table '%s' has gaps or doubles",
+                           index_sql[all].name);
+        }
+    }
+    dictionary->stored = dictionary->opened = intern_count(dictionary->names);
+    dictionary->fresh = malloc(sizeof(*dictionary->fresh));
+    if (!dictionary->fresh)
+        abort();
+    return r;
+}
+
+/* ---- opening */
+
+static int query_int(struct index *index, enum sql_id id, int64_t *ret, struct err *err)
+{
+    struct stmt *s = index_prepare(index, id, err);
+    int r = s ? stmt_step(s, err) : -err->code;
+
+    if (r > 0) {
+        *ret = stmt_int(s, 0);
+        stmt_reset(s);
+    }
+    return r < 0 ? r : 0;
+}
+
+int index_open(struct db *db, struct index **ret_index, struct err *err)
+{
+    CLEANUP(index_closep) struct index *index = calloc(1, sizeof(*index));
+
+    if (!index)
+        abort();
+    index->db = db;
+    *ret_index = index;
+    index = NULL;
+    (void)err;
+    return 0;
+}
+
+/* Only what writes needs the dictionaries. */
+int index_load(struct index *index, struct err *err)
+{
+    int r;
+
+    if (index->expanded)
+        return 0;
+    index->expanded = intern_new();
+    r = dictionary_load(index, &index->name, SQL_NAMES, SQL_NAME_ADD, err);
+    if (r == 0)
+        r = dictionary_load(index, &index->search_dir, SQL_SEARCH_DIRS, SQL_SEARCH_DIR_ADD, err);
+    if (r == 0)
+        r = query_int(index, SQL_MAX_OBJECT, &index->next_object, err);
+    if (r == 0)
+        r = query_int(index, SQL_MAX_DIRECTORY, &index->next_directory, err);
+    index->next_object++;
+    index->next_directory++;
+    return r;
+}
+
+void index_close(struct index *index)
+{
+    if (!index)
+        return;
+    if (index->writing)
+        db_rollback(index->db);
+    intern_free(index->name.names);
+    intern_free(index->search_dir.names);
+    free(index->name.fresh);
+    free(index->search_dir.fresh);
+    intern_free(index->expanded);
+    arena_release(&index->last);
+    arena_release(&index->kept);
+    free(index);
+}
+
+void index_closep(struct index **index)
+{
+    index_close(*index);
+}
+
+/* ---- stores and packages */
+
+int index_store(struct index *index, const char *path, const char *root, int64_t *ret_store,
+                uint64_t *ret_changed, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_STORE_FIND, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    index->store_path = arena_strdup(&index->kept, path);
+    stmt_bind_text(s, 1, path);
+    stmt_bind_text(s, 2, root);
+    if ((r = stmt_step(s, err)) < 0)
+        return r;
+    if (r > 0) {
+        *ret_store = stmt_int(s, 0);
+        *ret_changed = (uint64_t)stmt_int(s, 1);
+        stmt_reset(s);
+        return 0;
+    }
+    if ((r = index_begin(index, err)) < 0)
+        return r;
+    s = index_prepare(index, SQL_STORE_ADD, err);
+    if (!s)
+        return -err->code;
+    stmt_bind_text(s, 1, path);
+    stmt_bind_text(s, 2, root);
+    if ((r = stmt_run(s, err)) < 0)
+        return r;
+    *ret_store = db_last_id(index->db);
+    *ret_changed = 0;
+    return 0;
+}
+
+int index_set_store_changed(struct index *index, int64_t store, uint64_t changed, struct err *err)
+{
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_STORE_CHANGED, err);
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    stmt_bind_int(s, 2, (int64_t)changed);
+    return stmt_run(s, err);
+}
+
+int index_packages(struct index *index, int64_t store,
+                   void (*each)(void *data, const struct known_package *package), void *data,
+                   struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_PACKAGES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    while ((r = stmt_step(s, err)) > 0) {
+        const char *state = stmt_text(s, 4);
+        struct known_package p = {stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2),
+                                  (uint64_t)stmt_int(s, 3), KNOWN_NEW};
+
+        if (state && state[0] == 's')
+            p.state = KNOWN_SCANNED;
+        else if (state && state[0] == 'i')
+            p.state = KNOWN_INCOMPLETE;
+        else if (state && state[0] == 'g')
+            p.state = KNOWN_GONE;
+        each(data, &p);
+    }
+    return r;
+}
+
+int index_add_package(struct index *index, int64_t store, const char *base,
+                      const struct nix_path *path, int64_t *ret_id, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct store_name name;
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_PACKAGE_ADD, err);
+    if (!s)
+        return -err->code;
+    store_name_parse(&a, base, path ? path->deriver : NULL, &name);
+    stmt_bind_int(s, 1, store);
+    stmt_bind_text(s, 2, base);
+    stmt_bind_text(s, 3, name.hash);
+    stmt_bind_text(s, 4, name.name);
+    stmt_bind_text(s, 5, name.pname);
+    stmt_bind_text(s, 6, name.version);
+    stmt_bind_text(s, 7, name.output);
+    if (path && path->nar_size)
+        stmt_bind_int(s, 8, path->nar_size);
+    else
+        stmt_bind_null(s, 8);
+    if ((r = stmt_run(s, err)) == 0)
+        *ret_id = db_last_id(index->db);
+    return r;
+}
+
+int index_add_reference(struct index *index, int64_t package, int64_t reference, struct err *err)
+{
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_REFERENCE_ADD, err);
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    stmt_bind_int(s, 2, reference);
+    return stmt_run(s, err);
+}
+
+int index_references(struct index *index, int64_t package,
+                     void (*each)(void *data, const char *base), void *data, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_REFERENCES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    while ((r = stmt_step(s, err)) > 0)
+        each(data, stmt_text(s, 0));
+    return r;
+}
+
+/* ---- meta */
+
+int index_bump(struct index *index, struct err *err)
+{
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_BUMP, err);
+    return s ? stmt_run(s, err) : -err->code;
+}
+
+int index_generation(struct db *db, int64_t *ret_generation, struct err *err)
+{
+    struct index index = {.db = db};
+
+    *ret_generation = 0;
+    return query_int(&index, SQL_GENERATION, ret_generation, err);
+}
+
+int index_totals(struct db *db, struct index_totals *ret, struct err *err)
+{
+    struct index index = {.db = db};
+    struct stmt *s = index_prepare(&index, SQL_TOTALS, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    if ((r = stmt_step(s, err)) <= 0)
+        return r;
+    *ret = (struct index_totals){stmt_int(s, 0), stmt_int(s, 1), stmt_int(s, 2),
+                                 stmt_int(s, 3), stmt_int(s, 4), stmt_int(s, 5),
+                                 stmt_int(s, 6), stmt_int(s, 7), stmt_int(s, 8)};
+    stmt_reset(s);
+    return 0;
+}

@@ -1,0 +1,113 @@
+/*
+ * The index: what the scanner knows, in SQLite. Every SQL text that writes it stands in index.c, in
+ * one table.
+ *
+ *	index_open(db, &index, err);
+ *	id = ... index_add_package(index, store, base, NULL, &id, err);
+ *	index_write_package(index, id, facts, err);
+ *	index_flush(index, err);
+ *	index_close(index);
+ *
+ * Writing happens in transactions of some milliseconds: a killed scan loses what was in flight. One
+ * thread at a time.
+ */
+#pragma once
+
+#include "base/db.h"
+#include "scanner/nix_db.h"
+#include "scanner/store_walk.h"
+
+struct index;
+
+/* A package as the index has it. */
+struct known_package {
+    int64_t id;
+    const char *base;
+    const char *nar_hash; /* NULL: not registered */
+    uint64_t mark;        /* 0: none */
+    enum { KNOWN_NEW, KNOWN_SCANNED, KNOWN_INCOMPLETE, KNOWN_GONE } state;
+};
+
+MUST_CHECK int index_open(struct db *db, struct index **ret_index, struct err *err);
+/* What was not flushed is lost. */
+void index_close(struct index *index);
+void index_closep(struct index **index);
+
+/* Find or add a store. *ret_changed: its directory's change time at the last whole scan, ns. */
+MUST_CHECK int index_store(struct index *index, const char *path, const char *root,
+                           int64_t *ret_store, uint64_t *ret_changed, struct err *err);
+MUST_CHECK int index_set_store_changed(struct index *index, int64_t store, uint64_t changed,
+                                       struct err *err);
+
+/* Call `each` for every package of a store, in the order of ids. */
+MUST_CHECK int index_packages(struct index *index, int64_t store,
+                              void (*each)(void *data, const struct known_package *package),
+                              void *data, struct err *err);
+
+/* Add a package that is yet to be scanned. `path`: what the database of the store says, or NULL. */
+MUST_CHECK int index_add_package(struct index *index, int64_t store, const char *base,
+                                 const struct nix_path *path, int64_t *ret_id, struct err *err);
+
+/*
+ * Put `facts` in the place of what is known about the package; `replaces`: there may be something.
+ * References are added afterwards, one by one.
+ */
+MUST_CHECK int index_write_package(struct index *index, int64_t id,
+                                   const struct package_facts *facts, const char *nar_hash,
+                                   bool replaces, struct err *err);
+
+/* The package is gone: only its name stays. */
+MUST_CHECK int index_forget_package(struct index *index, int64_t id, struct err *err);
+
+MUST_CHECK int index_add_reference(struct index *index, int64_t package, int64_t reference,
+                                   struct err *err);
+
+/* Call `each` with the name of every package that `package` refers to. */
+MUST_CHECK int index_references(struct index *index, int64_t package,
+                                void (*each)(void *data, const char *base), void *data,
+                                struct err *err);
+
+/* Add directories to a package that has been written before. */
+MUST_CHECK int index_add_directories(struct index *index, int64_t id,
+                                     const struct package_facts *facts, struct err *err);
+MUST_CHECK int index_has_directory(struct index *index, int64_t id, const char *path, bool *ret_has,
+                                   struct err *err);
+
+/*
+ * The directories that run paths name, as they are spelled, `$ORIGIN` replaced by where the object
+ * is; only those first seen since the index was opened.
+ */
+void index_new_search_dirs(struct index *index, void (*each)(void *data, const char *path),
+                           void *data);
+
+/*
+ * Local facts: for every directory with objects whose change time is not the recorded one, `stat`
+ * is asked for its objects' identities. Its arguments: path below the store, then what to fill.
+ */
+struct identity {
+    uint64_t dev, ino, nlink, changed;
+};
+MUST_CHECK int index_refresh_inodes(struct index *index, int64_t store,
+                                    int (*stat)(void *data, const char *path,
+                                                struct identity *ret_identity),
+                                    void *data, size_t *ret_n, struct err *err);
+
+/* Say that the index is another one now. */
+MUST_CHECK int index_bump(struct index *index, struct err *err);
+MUST_CHECK int index_generation(struct db *db, int64_t *ret_generation, struct err *err);
+
+/* Commit if the last commit was a while ago / now. */
+MUST_CHECK int index_tick(struct index *index, struct err *err);
+MUST_CHECK int index_flush(struct index *index, struct err *err);
+
+/* Totals over the whole index, for summaries. */
+struct index_totals {
+    int64_t packages, incomplete, gone, files, objects, programs, macho, malformed, unread;
+};
+MUST_CHECK int index_totals(struct db *db, struct index_totals *ret_totals, struct err *err);
+
+/* Every SQL text of the scanner, for the test that prepares them all; ends with a NULL name. */
+struct sql {
+    const char *name, *text;
+};
+extern const struct sql index_sql[];

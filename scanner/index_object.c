@@ -1,0 +1,324 @@
+/*
+ * Objects into rows.
+ */
+#include "scanner/index_private.h"
+
+#include "scanner/entries.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- lists of ids as JSON */
+
+static void add_number(struct str *s, int64_t value)
+{
+    char text[24], *at = text + sizeof(text);
+    uint64_t v = value < 0 ? (uint64_t)-value : (uint64_t)value;
+
+    do
+        *--at = (char)('0' + v % 10);
+    while (v /= 10);
+    if (value < 0)
+        *--at = '-';
+    str_add_n(s, at, (size_t)(text + sizeof(text) - at));
+}
+
+static void add_separator(struct str *s)
+{
+    str_add_n(s, s->len && s->text[s->len - 1] != '[' ? "," : "",
+              s->len && s->text[s->len - 1] != '[');
+}
+
+static const char *needed_list(struct index *index, struct arena *arena, const struct object *o)
+{
+    struct str s = {.arena = arena};
+
+    str_add_n(&s, "[", 1);
+    for (size_t i = 0; i < o->n_needs; i++) {
+        const int64_t id = dictionary_id(&index->name, o->need[i].name);
+
+        add_separator(&s);
+        if (o->need[i].kind == NEED_NEEDED)
+            add_number(&s, id);
+        else
+            str_printf(&s, "\"%c%" PRId64 "\"", o->need[i].kind == NEED_AUXILIARY ? 'a' : 'f', id);
+    }
+    str_add_n(&s, "]", 1);
+    return s.text;
+}
+
+/* $ORIGIN, in either spelling, at the start of `dir`: what follows it; NULL: something else. */
+static const char *behind_origin(const char *dir, size_t len)
+{
+    static const char *const forms[] = {"$ORIGIN", "${ORIGIN}"};
+    const char *const *form;
+
+    for_each (form, forms) {
+        const size_t n = strlen(*form);
+
+        if (len >= n && memcmp(dir, *form, n) == 0 && (len == n || dir[n] == '/'))
+            return dir + n;
+    }
+    return NULL;
+}
+
+/* Remember where a run path's directory is, when that depends on where the object is. */
+static void note_origin(struct index *index, const char *place, const char *dir, size_t len)
+{
+    const char *rest = behind_origin(dir, len);
+    char path[8192];
+    int n;
+
+    if (!rest)
+        return;
+    n = snprintf(path, sizeof(path), "%s%.*s", place, (int)(dir + len - rest), rest);
+    if (n <= 0 || (size_t)n >= sizeof(path))
+        return;
+    if (intern_n(index->expanded, path, (size_t)n)->id < index->n_expanded)
+        return;
+    index->expanded_dir = arena_grow(&index->kept, index->expanded_dir, index->n_expanded,
+                                     sizeof(*index->expanded_dir));
+    index->expanded_dir[index->n_expanded++] = intern_n(index->expanded, path, (size_t)n);
+}
+
+static const char *path_list(struct index *index, struct arena *arena, const char *path,
+                             const char *place)
+{
+    struct str s = {.arena = arena};
+    bool origin = false;
+    const char *at = path;
+
+    if (!path)
+        return NULL;
+    if (index->last_path && strcmp(index->last_path, path) == 0)
+        return index->last_list;
+    str_add_n(&s, "[", 1);
+    for (;;) {
+        const size_t len = strcspn(at, ":");
+
+        add_separator(&s);
+        add_number(&s, dictionary_id_n(&index->search_dir, at, len));
+        origin |= memchr(at, '$', len) != NULL;
+        note_origin(index, place, at, len);
+        if (at[len] == '\0')
+            break;
+        at += len + 1;
+    }
+    str_add_n(&s, "]", 1);
+    if (!origin) { /* else it depends on the place */
+        arena_release(&index->last);
+        index->last_path = arena_strdup(&index->last, path);
+        index->last_list = arena_strdup(&index->last, s.text);
+    }
+    return s.text;
+}
+
+static int64_t version_id(struct index *index, const struct version *version)
+{
+    const int64_t id = dictionary_id(&index->name, version->name);
+
+    return version->weak ? -id : id;
+}
+
+static const char *verneed_list(struct index *index, struct arena *arena, const struct object *o)
+{
+    struct str s = {.arena = arena};
+    const char *file = NULL;
+
+    if (o->n_verneed == 0)
+        return NULL;
+    str_add_n(&s, "[", 1);
+    for (size_t i = 0; i < o->n_verneed; i++) {
+        const struct version *v = &o->verneed[i];
+
+        if (v->file != file) { /* one pointer for all versions of one record */
+            str_add(&s, file ? "],[" : "[");
+            add_number(&s, dictionary_id(&index->name, v->file));
+            file = v->file;
+        }
+        add_separator(&s);
+        add_number(&s, version_id(index, v));
+    }
+    str_add(&s, "]]");
+    return s.text;
+}
+
+static const char *verdef_list(struct index *index, struct arena *arena, const struct object *o)
+{
+    struct str s = {.arena = arena};
+
+    if (o->n_verdef == 0)
+        return NULL;
+    str_add_n(&s, "[", 1);
+    for (size_t i = 0; i < o->n_verdef; i++) {
+        add_separator(&s);
+        add_number(&s, version_id(index, &o->verdef[i]));
+    }
+    str_add_n(&s, "]", 1);
+    return s.text;
+}
+
+static const char *constants_list(struct index *index, struct arena *arena, const struct object *o)
+{
+    struct str s = {.arena = arena};
+
+    if (o->n_dlopen_strings == 0)
+        return NULL;
+    str_add_n(&s, "[", 1);
+    for (size_t i = 0; i < o->n_dlopen_strings; i++) {
+        add_separator(&s);
+        add_number(&s, dictionary_id(&index->name, o->dlopen_string[i]));
+    }
+    str_add_n(&s, "]", 1);
+    return s.text;
+}
+
+/* All dlopen notes in one blob, each behind its length. */
+static const char *dlopen_notes(struct arena *arena, const struct object *o, size_t *ret_size)
+{
+    struct str s = {.arena = arena};
+
+    for (size_t i = 0; i < o->n_dlopen_notes; i++) {
+        const struct note *note = &o->dlopen_note[i];
+        char len[4];
+
+        for (size_t k = 0; k < sizeof(len); k++)
+            len[k] = (char)(note->size >> 8 * k);
+        str_add_n(&s, len, sizeof(len));
+        str_add_n(&s, (const char *)note->bytes, note->size);
+    }
+    *ret_size = s.len;
+    return s.text;
+}
+
+/* ---- rows */
+
+static void bind_id(struct stmt *s, int at, int64_t id)
+{
+    if (id)
+        stmt_bind_int(s, at, id);
+    else
+        stmt_bind_null(s, at);
+}
+
+static int add_row(struct index *index, int64_t directory, const char *place,
+                   const struct walked_object *found, struct arena *arena, struct err *err)
+{
+    const struct object *o = found->object;
+    const int64_t numbers[] = {o->class,      o->data,           o->ident_version, o->osabi,
+                               o->abiversion, o->ident_pad_zero, o->type,          o->machine,
+                               o->version,    o->phentsize,      o->phnum,         (int64_t)o->size,
+                               o->mode,       o->has_dynamic};
+    struct stmt *s = index_prepare(index, SQL_OBJECT_ADD, err);
+    int at = 1;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, at++, index->next_object);
+    stmt_bind_int(s, at++, directory);
+    stmt_bind_text(s, at++, found->name);
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        stmt_bind_int(s, at++, numbers[i]);
+    bind_id(s, at++, dictionary_id(&index->name, o->interp));
+    bind_id(s, at++, dictionary_id(&index->name, o->soname));
+    stmt_bind_text(s, at++, needed_list(index, arena, o));
+    stmt_bind_text(s, at++, path_list(index, arena, o->rpath, place));
+    stmt_bind_text(s, at++, path_list(index, arena, o->runpath, place));
+    stmt_bind_int(s, at++, o->flags);
+    stmt_bind_int(s, at++, o->flags_1);
+    stmt_bind_text(s, at++, o->audit);
+    stmt_bind_text(s, at++, o->depaudit);
+    stmt_bind_text(s, at++,
+                   o->has_abi_tag ? arena_printf(arena, "[%u,%u,%u,%u]", o->abi_tag[0],
+                                                 o->abi_tag[1], o->abi_tag[2], o->abi_tag[3])
+                                  : NULL);
+    stmt_bind_blob(s, at++, o->resolution.bytes, o->resolution.size);
+    stmt_bind_text(s, at++, o->problem);
+    return stmt_run(s, err);
+}
+
+static int add_traits(struct index *index, const struct object *o, struct arena *arena,
+                      struct err *err)
+{
+    const int64_t numbers[] = {o->imports,
+                               o->layout,
+                               (int64_t)o->tls_size,
+                               (int64_t)o->trailing,
+                               (int64_t)o->load_align,
+                               o->spare_dynamic,
+                               o->origin_string};
+    struct stmt *s = index_prepare(index, SQL_TRAIT_ADD, err);
+    const char *notes;
+    size_t notes_size;
+    int at = 1;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, at++, index->next_object);
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        stmt_bind_int(s, at++, numbers[i]);
+    stmt_bind_blob(s, at++, o->build_id.bytes, o->build_id.size);
+    stmt_bind_text(s, at++, verneed_list(index, arena, o));
+    stmt_bind_text(s, at++, verdef_list(index, arena, o));
+    notes = dlopen_notes(arena, o, &notes_size);
+    stmt_bind_blob(s, at++, notes, notes_size);
+    stmt_bind_text(s, at++, constants_list(index, arena, o));
+    return stmt_run(s, err);
+}
+
+static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *arena,
+                    struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_LDSO_ADD, err);
+    struct str dirs = {.arena = arena};
+
+    if (!s)
+        return -err->code;
+    str_add(&dirs, "");
+    for (size_t i = 0; i < ldso->n_system_dirs; i++) {
+        str_add(&dirs, i ? ":" : "");
+        str_add(&dirs, ldso->system_dirs[i]);
+    }
+    stmt_bind_int(s, 1, index->next_object);
+    stmt_bind_int(s, 2, ldso->libc);
+    stmt_bind_text(s, 3, ldso->version);
+    stmt_bind_int(s, 4, ldso->debian);
+    stmt_bind_int(s, 5, ldso->reads_note);
+    stmt_bind_text(s, 6, dirs.text);
+    stmt_bind_text(s, 7, ldso->cache);
+    stmt_bind_text(s, 8, ldso->preload);
+    stmt_bind_text(s, 9, ldso->lib);
+    stmt_bind_text(s, 10, ldso->source);
+    return stmt_run(s, err);
+}
+
+int index_add_inode(struct index *index, int64_t object, uint64_t dev, uint64_t ino,
+                    struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_INODE_ADD, err);
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, object);
+    stmt_bind_int(s, 2, (int64_t)dev);
+    stmt_bind_int(s, 3, (int64_t)ino);
+    return stmt_run(s, err);
+}
+
+int index_add_object(struct index *index, int64_t directory, const char *place,
+                     const struct walked_object *found, struct arena *arena, struct err *err)
+{
+    const struct object *o = found->object;
+    int r = add_row(index, directory, place, found, arena, err);
+
+    if (r == 0)
+        r = add_traits(index, o, arena, err);
+    if (r == 0 && o->ldso)
+        r = add_ldso(index, o->ldso, arena, err);
+    if (r == 0 && found->nlink > 1)
+        r = index_add_inode(index, index->next_object, found->dev, found->ino, err);
+    if (r == 0)
+        index->next_object++;
+    return r;
+}

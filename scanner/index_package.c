@@ -1,0 +1,288 @@
+/*
+ * Packages into rows, and out of them again.
+ */
+#include "scanner/index_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- what was there before */
+
+static int drop_range(struct index *index, enum sql_id id, int64_t first, int64_t last,
+                      struct err *err)
+{
+    struct stmt *s = index_prepare(index, id, err);
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, first);
+    stmt_bind_int(s, 2, last);
+    return stmt_run(s, err);
+}
+
+static int drop_of_package(struct index *index, enum sql_id id, int64_t package, struct err *err)
+{
+    struct stmt *s = index_prepare(index, id, err);
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    return stmt_run(s, err);
+}
+
+static int drop_objects(struct index *index, int64_t package, struct err *err)
+{
+    static const enum sql_id ids[] = {SQL_DROP_TRAITS, SQL_DROP_LDSOS, SQL_DROP_INODES,
+                                      SQL_DROP_STORMS, SQL_DROP_OBJECTS};
+    struct stmt *s = index_prepare(index, SQL_PACKAGE_OBJECTS, err);
+    int64_t first = 0, n = 0;
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    if ((r = stmt_step(s, err)) < 0)
+        return r;
+    if (r > 0) {
+        first = stmt_int(s, 0);
+        n = stmt_int(s, 1);
+        stmt_reset(s);
+        r = 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ids) && n && r == 0; i++)
+        r = drop_range(index, ids[i], first, first + n - 1, err);
+    return r;
+}
+
+static int drop_package(struct index *index, int64_t package, struct err *err)
+{
+    static const enum sql_id ids[] = {SQL_DROP_DIRECTORIES, SQL_DROP_PROBLEMS, SQL_DROP_REFERENCES};
+    int r = drop_objects(index, package, err);
+
+    for (size_t i = 0; i < ARRAY_LEN(ids) && r == 0; i++)
+        r = drop_of_package(index, ids[i], package, err);
+    return r;
+}
+
+int index_forget_package(struct index *index, int64_t id, struct err *err)
+{
+    int r = index_begin(index, err);
+
+    if (r == 0)
+        r = drop_package(index, id, err);
+    if (r == 0)
+        r = drop_of_package(index, SQL_PACKAGE_GONE, id, err);
+    return r;
+}
+
+/* ---- what is there now */
+
+static int add_directory(struct index *index, int64_t package, const char *place,
+                         const struct walked_dir *dir, struct arena *arena, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_DIRECTORY_ADD, err);
+    const int64_t id = index->next_directory;
+    const char *where;
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_int(s, 2, package);
+    stmt_bind_text(s, 3, dir->path);
+    stmt_bind_int(s, 4, index->next_object);
+    stmt_bind_int(s, 5, (int64_t)dir->n_objects);
+    stmt_bind_blob(s, 6, dir->entries, dir->entries_size);
+    stmt_bind_int(s, 7, (int64_t)dir->changed);
+    if ((r = stmt_run(s, err)) < 0)
+        return r;
+    index->next_directory++;
+    where = dir->path[0] ? str_join(arena, place, dir->path) : place;
+    for (size_t i = 0; i < dir->n_objects && r == 0; i++)
+        r = index_add_object(index, id, where, &dir->object[i], arena, err);
+    return r;
+}
+
+static int add_problems(struct index *index, int64_t package, const struct package_facts *f,
+                        struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < f->n_problems && r == 0; i++) {
+        const struct walked_problem *p = &f->problem[i];
+        struct stmt *s = index_prepare(index, SQL_PROBLEM_ADD, err);
+
+        if (!s)
+            return -err->code;
+        stmt_bind_int(s, 1, package);
+        stmt_bind_text(s, 2, p->path);
+        stmt_bind_text(s, 3, p->unread ? "unread" : "malformed");
+        stmt_bind_text(s, 4, p->text);
+        r = stmt_run(s, err);
+    }
+    return r;
+}
+
+static int write_row(struct index *index, int64_t id, const struct package_facts *f,
+                     const char *nar_hash, int64_t first_object, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_PACKAGE_WRITE, err);
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_text(s, 2, f->state == PACKAGE_SCANNED ? "scanned" : "incomplete");
+    stmt_bind_text(s, 3, nar_hash);
+    if (f->mark)
+        stmt_bind_int(s, 4, (int64_t)f->mark);
+    else
+        stmt_bind_null(s, 4);
+    stmt_bind_text(s, 5, f->kind);
+    stmt_bind_text(s, 6, f->target);
+    stmt_bind_int(s, 7, (int64_t)f->files);
+    stmt_bind_int(s, 8, (int64_t)f->macho);
+    stmt_bind_int(s, 9, first_object);
+    stmt_bind_int(s, 10, index->next_object - first_object);
+    return stmt_run(s, err);
+}
+
+int index_add_directories(struct index *index, int64_t id, const struct package_facts *f,
+                          struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    int r = index_load(index, err);
+
+    if (r == 0)
+        r = index_begin(index, err);
+    for (size_t i = 0; i < f->n_dirs && r == 0; i++)
+        r = add_directory(index, id, str_join(&arena, index->store_path, f->base), &f->dir[i],
+                          &arena, err);
+    return r;
+}
+
+int index_write_package(struct index *index, int64_t id, const struct package_facts *f,
+                        const char *nar_hash, bool replaces, struct err *err)
+{
+    int64_t first_object;
+    int r = index_load(index, err);
+
+    if (r == 0)
+        r = index_begin(index, err);
+    if (r == 0 && replaces)
+        r = drop_package(index, id, err);
+    first_object = index->next_object;
+    if (r == 0)
+        r = index_add_directories(index, id, f, err);
+    if (r == 0)
+        r = add_problems(index, id, f, err);
+    if (r == 0)
+        r = write_row(index, id, f, nar_hash, first_object, err);
+    return r;
+}
+
+int index_has_directory(struct index *index, int64_t id, const char *path, bool *ret_has,
+                        struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_DIRECTORY_HAS, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, id);
+    stmt_bind_text(s, 2, path);
+    if ((r = stmt_step(s, err)) < 0)
+        return r;
+    if (r > 0)
+        stmt_reset(s);
+    *ret_has = r > 0;
+    return 0;
+}
+
+void index_new_search_dirs(struct index *index, void (*each)(void *data, const char *path),
+                           void *data)
+{
+    const struct dictionary *dirs = &index->search_dir;
+
+    if (!index->expanded)
+        return;
+    for (uint32_t i = dirs->opened; i < intern_count(dirs->names); i++)
+        each(data, dirs->fresh[i - dirs->opened]->text);
+    for (uint32_t i = 0; i < index->n_expanded; i++)
+        each(data, index->expanded_dir[i]->text);
+}
+
+/* ---- local facts */
+
+/* A directory whose objects' inodes are to be read again. */
+struct stale {
+    int64_t id;
+    const char *path; /* below the store */
+    uint64_t changed;
+};
+
+static int refresh_directory(struct index *index, const struct stale *dir, struct arena *arena,
+                             int (*stat)(void *, const char *, struct identity *), void *data,
+                             struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_DIRECTORY_OBJECTS, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, dir->id);
+    while ((r = stmt_step(s, err)) > 0) {
+        const int64_t object = stmt_int(s, 0);
+        const char *path = str_join(arena, dir->path, stmt_text(s, 1));
+        struct identity identity;
+
+        if (stat(data, path, &identity) < 0)
+            continue; /* gone meanwhile: the next scan tells */
+        r = identity.nlink > 1 ? index_add_inode(index, object, identity.dev, identity.ino, err)
+                               : drop_of_package(index, SQL_INODE_DROP, object, err);
+        if (r < 0)
+            return r;
+    }
+    if (r == 0 && (s = index_prepare(index, SQL_DIRECTORY_CHANGED, err)) == NULL)
+        return -err->code;
+    if (r == 0) {
+        stmt_bind_int(s, 1, dir->id);
+        stmt_bind_int(s, 2, (int64_t)dir->changed);
+        r = stmt_run(s, err);
+    }
+    return r;
+}
+
+int index_refresh_inodes(struct index *index, int64_t store,
+                         int (*stat)(void *data, const char *path, struct identity *ret_identity),
+                         void *data, size_t *ret_n, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct stmt *s = index_prepare(index, SQL_DIRECTORIES_WITH_OBJECTS, err);
+    struct stale *stale = NULL;
+    size_t n = 0;
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    while ((r = stmt_step(s, err)) > 0) {
+        const char *below = stmt_text(s, 2);
+        struct identity identity;
+        struct str path = {.arena = &arena};
+
+        str_add(&path, stmt_text(s, 1));
+        str_add(&path, below[0] ? "/" : "");
+        str_add(&path, below);
+        if (stat(data, path.text, &identity) < 0 || identity.changed == (uint64_t)stmt_int(s, 3))
+            continue;
+        stale = arena_grow(&arena, stale, n, sizeof(*stale));
+        stale[n++] = (struct stale){stmt_int(s, 0), path.text, identity.changed};
+    }
+    if (r == 0 && n)
+        r = index_begin(index, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = refresh_directory(index, &stale[i], &arena, stat, data, err);
+    if (r == 0)
+        *ret_n = n;
+    return r;
+}

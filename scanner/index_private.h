@@ -1,0 +1,99 @@
+/*
+ * What index.c and index_object.c share, nobody else.
+ */
+#pragma once
+
+#include "base/intern.h"
+#include "base/str.h"
+#include "scanner/index.h"
+
+enum sql_id {
+    SQL_STORE_FIND,
+    SQL_STORE_ADD,
+    SQL_STORE_CHANGED,
+    SQL_PACKAGES,
+    SQL_PACKAGE_ADD,
+    SQL_PACKAGE_WRITE,
+    SQL_PACKAGE_GONE,
+    SQL_PACKAGE_OBJECTS,
+    SQL_DROP_TRAITS,
+    SQL_DROP_LDSOS,
+    SQL_DROP_INODES,
+    SQL_DROP_STORMS,
+    SQL_DROP_OBJECTS,
+    SQL_DROP_DIRECTORIES,
+    SQL_DROP_PROBLEMS,
+    SQL_DROP_REFERENCES,
+    SQL_REFERENCE_ADD,
+    SQL_REFERENCES,
+    SQL_DIRECTORY_ADD,
+    SQL_DIRECTORY_HAS,
+    SQL_DIRECTORY_CHANGED,
+    SQL_DIRECTORIES_WITH_OBJECTS,
+    SQL_DIRECTORY_OBJECTS,
+    SQL_OBJECT_ADD,
+    SQL_TRAIT_ADD,
+    SQL_LDSO_ADD,
+    SQL_INODE_ADD,
+    SQL_INODE_DROP,
+    SQL_PROBLEM_ADD,
+    SQL_NAMES,
+    SQL_NAME_ADD,
+    SQL_SEARCH_DIRS,
+    SQL_SEARCH_DIR_ADD,
+    SQL_MAX_OBJECT,
+    SQL_MAX_DIRECTORY,
+    SQL_BUMP,
+    SQL_GENERATION,
+    SQL_TOTALS,
+};
+
+/* An interned table: id in the database = id in memory + 1, both dense. */
+struct dictionary {
+    struct intern *names;
+    const struct name **fresh; /* those not there when the index was opened, in order */
+    uint32_t opened, stored;   /* ids below were there then / are there now */
+    enum sql_id add;
+};
+
+struct index {
+    struct db *db;
+    struct dictionary name, search_dir;
+    const char *store_path; /* as programs see it */
+
+    struct intern *expanded; /* run path directories with $ORIGIN replaced */
+    const struct name **expanded_dir;
+    uint32_t n_expanded;
+    struct arena kept;
+    int64_t next_object, next_directory;
+    bool writing;
+    int64_t began_ns; /* when the transaction did */
+
+    /* The run path seen last and its list: a package's objects mostly share one. */
+    struct arena last;
+    const char *last_path, *last_list;
+};
+
+struct stmt *index_prepare(struct index *index, enum sql_id id, struct err *err);
+
+/* Open a transaction if there is none: every change begins with this. */
+MUST_CHECK int index_begin(struct index *index, struct err *err);
+
+/* Read the dictionaries: before the first package is written. */
+MUST_CHECK int index_load(struct index *index, struct err *err);
+
+/* Database id of an interned text; NULL gives 0. */
+int64_t dictionary_id(struct dictionary *dictionary, const char *text);
+int64_t dictionary_id_n(struct dictionary *dictionary, const char *text, size_t len);
+
+/* Write what was interned since the last time. */
+MUST_CHECK int dictionary_store(struct index *index, struct dictionary *dictionary,
+                                struct err *err);
+
+MUST_CHECK int index_add_inode(struct index *index, int64_t object, uint64_t dev, uint64_t ino,
+                               struct err *err);
+
+/* Add one object; `place`: the directory it is in, as programs see it. */
+MUST_CHECK int index_add_object(struct index *index, int64_t directory, const char *place,
+                                const struct walked_object *found, struct arena *arena,
+                                struct err *err);

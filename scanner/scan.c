@@ -1,0 +1,413 @@
+#include "scanner/scan_private.h"
+
+#include "base/str.h"
+#include "base/workq.h"
+#include "scanner/store_name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Largest id of the store's database for which references are taken from it. */
+enum { NIX_ID_MAX = 1 << 28 };
+
+/* ---- candidates */
+
+struct candidate *scan_candidate(struct scan *scan, const char *base)
+{
+    const struct name *name = intern(scan->bases, base);
+
+    if (name->id == scan->n_candidates) {
+        if (scan->n_candidates == scan->size_candidates) {
+            scan->size_candidates = scan->size_candidates ? scan->size_candidates * 2 : 1024;
+            scan->candidate =
+                realloc(scan->candidate, scan->size_candidates * sizeof(*scan->candidate));
+            if (!scan->candidate)
+                abort();
+        }
+        scan->candidate[scan->n_candidates++] = (struct candidate){.base = name->text};
+    }
+    return &scan->candidate[name->id];
+}
+
+static uint32_t candidate_number(const struct scan *scan, const struct candidate *candidate)
+{
+    return (uint32_t)(candidate - scan->candidate);
+}
+
+static void add_known(void *data, const struct known_package *package)
+{
+    struct scan *scan = data;
+    struct candidate *c = scan_candidate(scan, package->base);
+
+    c->id = package->id;
+    c->state = package->state;
+    c->mark = package->mark;
+    c->nar_hash = package->nar_hash ? arena_strdup(&scan->arena, package->nar_hash) : NULL;
+}
+
+static int list_store(struct scan *scan, struct err *err)
+{
+    const int fd = dup(scan->store_fd);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *e;
+
+    if (!dir) {
+        const int error = errno;
+
+        if (fd >= 0)
+            (void)close(fd);
+        return err_set(err, error, "store '%s': %s", scan->options->store, strerror(error));
+    }
+    while ((errno = 0, e = readdir(dir)))
+        if (!store_name_is_internal(e->d_name))
+            scan_candidate(scan, e->d_name)->present = true;
+    if (errno) {
+        const int error = errno;
+
+        (void)closedir(dir);
+        return err_set(err, error, "store '%s': %s", scan->options->store, strerror(error));
+    }
+    (void)closedir(dir);
+    return 0;
+}
+
+/* The store's own database, if it can be read; without it nothing is registered. */
+static void read_nix(struct scan *scan)
+{
+    const struct scan_options *o = scan->options;
+    int64_t max = 0;
+    struct err why;
+
+    if (nix_db_paths(o->root, o->store, &scan->arena, &scan->nix, &why) < 0)
+        return;
+    scan->result->registered = scan->nix.n_paths > 0;
+    for (size_t i = 0; i < scan->nix.n_paths; i++) {
+        scan_candidate(scan, scan->nix.path[i].base)->path = &scan->nix.path[i];
+        if (scan->nix.path[i].id > max)
+            max = scan->nix.path[i].id;
+    }
+    if (max > NIX_ID_MAX)
+        return;
+    scan->n_by_nix_id = (size_t)max + 1;
+    scan->by_nix_id = calloc(scan->n_by_nix_id, sizeof(*scan->by_nix_id));
+    if (!scan->by_nix_id)
+        abort();
+    for (size_t i = 0; i < scan->nix.n_paths; i++)
+        scan->by_nix_id[scan->nix.path[i].id] =
+            candidate_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
+}
+
+/* ---- what has to be read */
+
+/* Is it known for certain that nothing has changed? Marks are compared later, by the readers. */
+static bool is_unchanged(const struct candidate *c)
+{
+    return c->id && c->state == KNOWN_SCANNED && c->path &&
+           str_same(c->nar_hash, c->path->nar_hash);
+}
+
+int scan_want(struct scan *scan, struct candidate *c, struct err *err)
+{
+    int r = 0;
+
+    if (c->queued)
+        return 0;
+    c->wanted = c->queued = true;
+    scan->result->packages++;
+    if (is_unchanged(c)) {
+        scan->result->unchanged++;
+        return 0;
+    }
+    if (!c->id)
+        r = index_add_package(scan->index, scan->store, c->base, c->path, &c->id, err);
+    if (scan->n_jobs == scan->size_jobs) {
+        scan->size_jobs = scan->size_jobs ? scan->size_jobs * 2 : 1024;
+        scan->job = realloc(scan->job, scan->size_jobs * sizeof(*scan->job));
+        if (!scan->job)
+            abort();
+    }
+    scan->job[scan->n_jobs++] = candidate_number(scan, c);
+    return r;
+}
+
+static int queue_wanted(struct scan *scan, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < scan->n_candidates && r == 0; i++)
+        if (scan->candidate[i].wanted)
+            r = scan_want(scan, &scan->candidate[i], err);
+    return r;
+}
+
+/* Known packages that are not there any more. */
+static int forget_gone(struct scan *scan, struct err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < scan->n_candidates && r == 0; i++) {
+        struct candidate *c = &scan->candidate[i];
+
+        if (!c->id || c->state == KNOWN_GONE ||
+            (c->present && (!scan->result->registered || c->path)))
+            continue;
+        r = index_forget_package(scan->index, c->id, err);
+        scan->result->gone++;
+        c->wanted = false;
+    }
+    return r;
+}
+
+/* ---- readers and writer */
+
+static void *open_walker(void *data)
+{
+    return walker_new(((struct scan *)data)->options->store);
+}
+
+static void close_walker(void *data UNUSED, void *walker)
+{
+    walker_free(walker);
+}
+
+static void *read_package(void *data, void *walker, size_t job)
+{
+    const struct scan *scan = data;
+    const struct job *j = &scan->round[job];
+
+    return walk_package(walker, scan->store_fd, j->base, !j->registered, j->known_mark);
+}
+
+static void drop_facts(void *facts)
+{
+    package_facts_free(facts);
+}
+
+static int write_facts(struct scan *scan, struct package_facts *f, struct err *err)
+{
+    const uint32_t number = candidate_number(scan, scan_candidate(scan, f->base));
+    struct candidate *c = &scan->candidate[number];
+    struct scan_result *result = scan->result;
+    int r;
+
+    if (f->state == PACKAGE_UNCHANGED) {
+        result->unchanged++;
+        return scan->closure ? scan_known_references(scan, number, err) : 0;
+    }
+    if (f->state == PACKAGE_GONE) {
+        result->gone++;
+        return index_forget_package(scan->index, c->id, err);
+    }
+    result->scanned++;
+    result->incomplete += f->state == PACKAGE_INCOMPLETE;
+    c->written = true;
+    r = index_write_package(scan->index, c->id, f, c->path ? c->path->nar_hash : NULL,
+                            c->state != KNOWN_NEW, err);
+    if (r == 0 && !c->path)
+        r = scan_own_references(scan, number, f, err);
+    return r;
+}
+
+static int write_package(void *data, void *facts, struct err *err)
+{
+    struct scan *scan = data;
+    const int r = write_facts(scan, facts, err);
+
+    package_facts_free(facts);
+    if (scan->options->progress)
+        scan->options->progress(scan->options->data,
+                                scan->result->packages - scan->n_jobs + ++scan->n_written,
+                                scan->result->packages);
+    return r < 0 ? r : index_tick(scan->index, err);
+}
+
+/* Nothing to write: what is done might as well be safe. */
+static int when_idle(void *data, struct err *err)
+{
+    return index_tick(((struct scan *)data)->index, err);
+}
+
+/* What readers are told: they share it, while the writer adds candidates. */
+static const struct job *make_round(struct scan *scan, size_t n)
+{
+    struct job *round = arena_calloc(&scan->arena, n, sizeof(*round));
+
+    for (size_t i = 0; i < n; i++) {
+        const struct candidate *c = &scan->candidate[scan->job[scan->n_done + i]];
+
+        round[i] = (struct job){c->base, c->state == KNOWN_SCANNED ? c->mark : 0, c->path != NULL};
+    }
+    return round;
+}
+
+/* Read what is queued, round by round: what is read may refer to more. */
+static int read_packages(struct scan *scan, struct err *err)
+{
+    const struct work work = {.data = scan,
+                              .reader_open = open_walker,
+                              .reader_close = close_walker,
+                              .read = read_package,
+                              .write = write_package,
+                              .idle = when_idle,
+                              .drop = drop_facts};
+    int r = 0;
+
+    while (scan->n_done < scan->n_jobs && r == 0) {
+        const size_t n = scan->n_jobs - scan->n_done;
+
+        scan->round = make_round(scan, n);
+        r = index_flush(scan->index, err); /* the rows of what is about to be read */
+        if (r == 0)
+            r = work_run(&work, n, scan->options->readers, err);
+        scan->n_done += n;
+    }
+    return r;
+}
+
+/* ---- afterwards */
+
+static void add_nix_reference(void *data, int64_t referrer, int64_t reference)
+{
+    struct scan *scan = data;
+    uint32_t from, to;
+
+    if (referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
+        (size_t)reference >= scan->n_by_nix_id)
+        return;
+    from = scan->by_nix_id[referrer];
+    to = scan->by_nix_id[reference];
+    if (!from || !to || !scan->candidate[from - 1].written || !scan->candidate[to - 1].id ||
+        scan->reference_error)
+        return;
+    scan->reference_error = index_add_reference(scan->index, scan->candidate[from - 1].id,
+                                                scan->candidate[to - 1].id, &scan->reference_err);
+}
+
+static int add_references(struct scan *scan, struct err *err)
+{
+    int r;
+
+    if (!scan->result->registered || scan->result->scanned == 0)
+        return 0;
+    r = nix_db_references(scan->options->root, scan->options->store, add_nix_reference, scan, err);
+    if (r == 0 && scan->reference_error) {
+        *err = scan->reference_err;
+        r = scan->reference_error;
+    }
+    return r;
+}
+
+static int identify(void *data, const char *path, struct identity *ret)
+{
+    struct scan *scan = data;
+    struct stat st;
+
+    if (fstatat(scan->store_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    ret->dev = st.st_dev;
+    ret->ino = st.st_ino;
+    ret->nlink = st.st_nlink;
+    ret->changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    return 0;
+}
+
+/*
+ * Optimising a store replaces files by hard links, which changes the store's directory and the
+ * file's: while the first is as it was, nothing has happened.
+ */
+static int refresh_inodes(struct scan *scan, struct err *err)
+{
+    const size_t incomplete = scan->result->incomplete;
+    int r;
+
+    if (scan->store_changed == scan->store_changed_before)
+        return 0;
+    r = index_refresh_inodes(scan->index, scan->store, identify, scan, &scan->result->refreshed,
+                             err);
+    if (r == 0 && !scan->closure && incomplete == 0)
+        r = index_set_store_changed(scan->index, scan->store, scan->store_changed, err);
+    return r;
+}
+
+static int finish(struct scan *scan, struct err *err)
+{
+    const struct scan_result *result = scan->result;
+    int r = add_references(scan, err);
+
+    if (r == 0)
+        r = scan_search_dirs(scan, err);
+    if (r == 0)
+        r = refresh_inodes(scan, err);
+    if (r == 0 && (result->scanned || result->gone || result->refreshed))
+        r = index_bump(scan->index, err);
+    return r < 0 ? r : index_flush(scan->index, err);
+}
+
+/* ---- the passes */
+
+static int open_store(struct scan *scan, struct err *err)
+{
+    const struct scan_options *o = scan->options;
+    const char *path = strcmp(o->root, "/") == 0
+                           ? o->store
+                           : arena_printf(&scan->arena, "%s%s", o->root, o->store);
+    struct stat st;
+    int r;
+
+    scan->store_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (scan->store_fd < 0 || fstat(scan->store_fd, &st) < 0)
+        return err_set(err, errno, "store '%s': %s", path, strerror(errno));
+    scan->store_changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    r = index_store(scan->index, o->store, o->root, &scan->store, &scan->store_changed_before, err);
+    return r;
+}
+
+static int run_passes(struct scan *scan, struct err *err)
+{
+    int r = open_store(scan, err);
+
+    if (r == 0)
+        r = index_packages(scan->index, scan->store, add_known, scan, err);
+    if (r == 0)
+        r = list_store(scan, err);
+    if (r < 0)
+        return r;
+    read_nix(scan);
+    r = scan_choose(scan, err);
+    if (r == 0)
+        r = forget_gone(scan, err);
+    if (r == 0)
+        r = queue_wanted(scan, err);
+    if (r == 0)
+        r = read_packages(scan, err);
+    return r < 0 ? r : finish(scan, err);
+}
+
+int scan_run(struct db *db, const struct scan_options *options, struct scan_result *ret_result,
+             struct err *err)
+{
+    struct scan_result result = {0};
+    struct scan scan = {.options = options, .result = &result, .store_fd = -1};
+    int r;
+
+    scan.bases = intern_new();
+    r = index_open(db, &scan.index, err);
+    if (r == 0)
+        r = run_passes(&scan, err);
+    index_close(scan.index);
+    if (scan.store_fd >= 0)
+        (void)close(scan.store_fd);
+    intern_free(scan.bases);
+    free(scan.candidate);
+    free(scan.by_nix_id);
+    free(scan.job);
+    arena_release(&scan.arena);
+    if (r == 0)
+        *ret_result = result;
+    return r;
+}

@@ -1,0 +1,44 @@
+/*
+ * A scan: bring the index up to date with a store, or with the closure of some paths.
+ *
+ *	struct scan_options o = {.root = "/", .store = "/nix/store", .readers = 2};
+ *	struct scan_result result;
+ *	r = scan_run(db, &o, &result, &err);
+ *
+ * What is registered with the store's database is identified by (path, NAR hash) and read once;
+ *what nobody registers is read again when its mark changes. Broken files are facts, unread ones
+ *make the result incomplete.
+ */
+#pragma once
+
+#include "base/db.h"
+
+struct scan_options {
+    const char *root;        /* the directory that plays "/" */
+    const char *store;       /* as programs see it */
+    const char *const *path; /* packages, or paths in or leading to them; none: the whole store */
+    size_t n_paths;
+    const char
+        *closure;     /* a file that lists the paths of the closure, one a line; NULL: found out */
+    unsigned readers; /* threads that read; 0: none beside the caller's */
+
+    /* Told now and then how far it is; may be NULL. Packages, of `total`. */
+    void (*progress)(void *data, size_t done, size_t total);
+    void *data;
+};
+
+struct scan_result {
+    size_t packages;        /* looked at in this scan */
+    size_t scanned;         /* read, because new or changed */
+    size_t unchanged;       /* known already */
+    size_t incomplete;      /* something in them could not be read */
+    size_t gone;            /* vanished since the last scan */
+    size_t unregistered;    /* in the store, but unknown to its database: left out */
+    size_t refreshed;       /* directories whose inodes were read again */
+    bool registered;        /* the store's database was read */
+    const char *references; /* "database", "closure file", "run paths" */
+};
+
+/* 0, or negative errno: -EINVAL for a path that is in no package of the store. */
+MUST_CHECK int scan_run(struct db *db, const struct scan_options *options,
+                        struct scan_result *ret_result, struct err *err);

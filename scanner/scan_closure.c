@@ -1,0 +1,374 @@
+/*
+ * Which packages a scan is about, and what refers to what where no database tells.
+ */
+#include "scanner/scan_private.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- paths of the store */
+
+/*
+ * The package that absolute `path` is in, `*ret_below` what follows it; NULL: outside the store.
+ * Doubled slashes and "." are dropped, ".." is taken as written: what run paths mean lexically.
+ */
+static const char *package_of(struct scan *scan, struct arena *arena, const char *path,
+                              const char **ret_below)
+{
+    const size_t len = strlen(scan->options->store);
+    char *out = arena_alloc(arena, strlen(path) + 2), *slash;
+    size_t n = 0;
+
+    if (path[0] != '/')
+        return NULL;
+    while (*path) {
+        const size_t part = strcspn(path, "/");
+
+        if (part == 2 && memcmp(path, "..", 2) == 0) {
+            while (n && out[--n] != '/')
+                continue;
+        } else if (part && !(part == 1 && *path == '.')) {
+            out[n++] = '/';
+            memcpy(out + n, path, part);
+            n += part;
+        }
+        path += part + (path[part] == '/');
+    }
+    out[n] = '\0';
+    if (strncmp(out, scan->options->store, len) != 0 || out[len] != '/')
+        return NULL;
+    out += len + 1;
+    slash = strchr(out, '/');
+    *ret_below = slash ? slash + 1 : "";
+    if (slash)
+        *slash = '\0';
+    return out;
+}
+
+/* ---- closures by the database */
+
+struct pair {
+    uint32_t from, to;
+};
+
+struct graph {
+    struct scan *scan;
+    struct pair *pair;
+    size_t n, size;
+};
+
+static void add_pair(void *data, int64_t referrer, int64_t reference)
+{
+    struct graph *g = data;
+    const struct scan *scan = g->scan;
+
+    if (referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
+        (size_t)reference >= scan->n_by_nix_id || !scan->by_nix_id[referrer] ||
+        !scan->by_nix_id[reference])
+        return;
+    if (g->n == g->size) {
+        g->size = g->size ? g->size * 2 : 4096;
+        g->pair = realloc(g->pair, g->size * sizeof(*g->pair));
+        if (!g->pair)
+            abort();
+    }
+    g->pair[g->n++] = (struct pair){scan->by_nix_id[referrer] - 1, scan->by_nix_id[reference] - 1};
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* First pair of `from` in the sorted graph. */
+static size_t first_pair(const struct graph *g, uint32_t from)
+{
+    size_t low = 0, high = g->n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (g->pair[middle].from < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Want everything that the wanted, registered candidates refer to. */
+static void spread(struct scan *scan, const struct graph *g)
+{
+    uint32_t *todo = calloc(scan->n_candidates + 1, sizeof(*todo));
+    size_t n = 0;
+
+    if (!todo)
+        abort();
+    for (uint32_t i = 0; i < scan->n_candidates; i++)
+        if (scan->candidate[i].wanted)
+            todo[n++] = i;
+    while (n) {
+        const uint32_t from = todo[--n];
+
+        for (size_t i = first_pair(g, from); i < g->n && g->pair[i].from == from; i++) {
+            struct candidate *to = &scan->candidate[g->pair[i].to];
+
+            if (!to->wanted)
+                todo[n++] = g->pair[i].to;
+            to->wanted = true;
+        }
+    }
+    free(todo);
+}
+
+static int spread_by_database(struct scan *scan, struct err *err)
+{
+    struct graph g = {.scan = scan};
+    int r;
+
+    if (!scan->result->registered)
+        return 0;
+    r = nix_db_references(scan->options->root, scan->options->store, add_pair, &g, err);
+    if (r == 0) {
+        if (g.n)
+            qsort(g.pair, g.n, sizeof(*g.pair), compare_pairs);
+        spread(scan, &g);
+    }
+    free(g.pair);
+    return r;
+}
+
+/* ---- the choice */
+
+/* The package of a path given by the user: in the store, or leading there by links. */
+static const char *given_package(struct scan *scan, const char *path)
+{
+    char real[PATH_MAX];
+    const char *base = package_of(scan, &scan->arena, path, &(const char *){NULL});
+
+    if (base || strcmp(scan->options->root, "/") != 0 || !realpath(path, real))
+        return base;
+    return package_of(scan, &scan->arena, real, &(const char *){NULL});
+}
+
+static int want_given(struct scan *scan, const char *path, struct err *err)
+{
+    const char *base = given_package(scan, path);
+    struct candidate *c;
+
+    if (!base)
+        return err_set(err, EINVAL, "'%s' is not in store '%s'", path, scan->options->store);
+    c = scan_candidate(scan, base);
+    if (!c->present)
+        return err_set(err, ENOENT, "'%s': no such package in store '%s'", base,
+                       scan->options->store);
+    c->wanted = true;
+    return 0;
+}
+
+static int read_closure_file(struct scan *scan, const char *path, struct err *err)
+{
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    int r = 0;
+
+    if (!file)
+        return err_set(err, errno, "closure file '%s': %s", path, strerror(errno));
+    while (r == 0 && (n = getline(&line, &size, file)) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0])
+            r = want_given(scan, line, err);
+    }
+    if (r == 0 && ferror(file))
+        r = err_set(err, EIO, "closure file '%s': %s", path, strerror(errno));
+    free(line);
+    (void)fclose(file);
+    return r;
+}
+
+static void want_all(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->n_candidates; i++) {
+        struct candidate *c = &scan->candidate[i];
+
+        c->wanted = c->present && (c->path || !scan->result->registered);
+        scan->result->unregistered += c->present && !c->wanted;
+    }
+}
+
+int scan_choose(struct scan *scan, struct err *err)
+{
+    const struct scan_options *o = scan->options;
+    int r = 0;
+
+    scan->result->references = o->closure                 ? "closure file"
+                               : scan->result->registered ? "database"
+                                                          : "run paths";
+    scan->listed = o->closure != NULL;
+    scan->closure = scan->listed || o->n_paths;
+    if (!scan->closure) {
+        want_all(scan);
+        return 0;
+    }
+    if (o->closure)
+        r = read_closure_file(scan, o->closure, err);
+    for (size_t i = 0; i < o->n_paths && r == 0; i++)
+        r = want_given(scan, o->path[i], err);
+    return r < 0 || scan->listed ? r : spread_by_database(scan, err);
+}
+
+/* ---- references that nobody registered */
+
+struct referrer {
+    struct scan *scan;
+    uint32_t number;
+    struct arena *arena;
+    struct err *err;
+    int error;
+};
+
+static void refer(struct referrer *by, const char *base)
+{
+    struct scan *scan = by->scan;
+    struct candidate *to;
+
+    if (by->error)
+        return;
+    to = scan_candidate(scan, base);
+    if (to->present && scan->closure && !scan->listed)
+        by->error = scan_want(scan, to, by->err);
+    to = scan_candidate(scan, base);
+    if (by->error == 0 && to->id && to->present)
+        by->error =
+            index_add_reference(scan->index, scan->candidate[by->number].id, to->id, by->err);
+}
+
+static void refer_path(struct referrer *by, const char *path)
+{
+    const char *below, *base;
+
+    base = path && path[0] == '/' ? package_of(by->scan, by->arena, path, &below) : NULL;
+    if (base)
+        refer(by, base);
+}
+
+static void refer_run_path(struct referrer *by, const char *path)
+{
+    while (path && *path) {
+        const size_t len = strcspn(path, ":");
+
+        refer_path(by, arena_strndup(by->arena, path, len));
+        path += len + (path[len] == ':');
+    }
+}
+
+int scan_own_references(struct scan *scan, uint32_t number, const struct package_facts *facts,
+                        struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct referrer by = {scan, number, &arena, err, 0};
+
+    for (size_t i = 0; i < facts->n_links; i++)
+        refer(&by, facts->link[i]);
+    for (size_t d = 0; d < facts->n_dirs; d++)
+        for (size_t i = 0; i < facts->dir[d].n_objects; i++) {
+            const struct object *o = facts->dir[d].object[i].object;
+
+            refer_path(&by, o->interp);
+            refer_run_path(&by, o->rpath);
+            refer_run_path(&by, o->runpath);
+            for (size_t k = 0; k < o->n_needs; k++)
+                refer_path(&by, o->need[k].name);
+        }
+    return by.error;
+}
+
+static void refer_known(void *data, const char *base)
+{
+    struct referrer *by = data;
+    struct candidate *to = scan_candidate(by->scan, base);
+
+    if (by->error == 0 && to->present && !by->scan->listed)
+        by->error = scan_want(by->scan, to, by->err);
+}
+
+int scan_known_references(struct scan *scan, uint32_t number, struct err *err)
+{
+    struct referrer by = {.scan = scan, .number = number, .err = err};
+    const int r = index_references(scan->index, scan->candidate[number].id, refer_known, &by, err);
+
+    return r < 0 ? r : by.error;
+}
+
+/* ---- directories that only run paths name */
+
+struct search {
+    struct scan *scan;
+    struct walker *walker;
+    struct arena *arena;
+    struct err *err;
+    int error;
+};
+
+/* Keep the directory `path` of a package if it is one. False: nothing below it can be there. */
+static bool keep_directory(struct search *search, const struct candidate *c, const char *path)
+{
+    struct scan *scan = search->scan;
+    struct package_facts *f;
+    bool has = false, there;
+
+    search->error = index_has_directory(scan->index, c->id, path, &has, search->err);
+    if (search->error || has)
+        return has;
+    f = walk_directory(search->walker, scan->store_fd, c->base, path);
+    there = f->n_dirs > 0;
+    if (there)
+        search->error = index_add_directories(scan->index, c->id, f, search->err);
+    package_facts_free(f);
+    return there;
+}
+
+static void keep_search_dir(void *data, const char *path)
+{
+    struct search *search = data;
+    const char *base, *below, *slash;
+    const struct candidate *c;
+    bool has = false;
+
+    base = search->error ? NULL : package_of(search->scan, search->arena, path, &below);
+    if (!base)
+        return;
+    c = scan_candidate(search->scan, base);
+    if (!c->id || !c->present || !c->queued)
+        return;
+    search->error = index_has_directory(search->scan->index, c->id, below, &has, search->err);
+    if (search->error || has)
+        return;
+    for (slash = below; slash; slash = strchr(slash + (*slash == '/'), '/')) {
+        const size_t len = slash == below ? 0 : (size_t)(slash - below);
+
+        if (!keep_directory(search, c, arena_strndup(search->arena, below, len)) || !*below)
+            return;
+    }
+    (void)keep_directory(search, c, below);
+}
+
+int scan_search_dirs(struct scan *scan, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct search search = {scan, walker_new(scan->options->store), &arena, err, 0};
+
+    index_new_search_dirs(scan->index, keep_search_dir, &search);
+    walker_free(search.walker);
+    return search.error;
+}

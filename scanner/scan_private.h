@@ -1,0 +1,72 @@
+/*
+ * What the scan's two files share, nobody else.
+ */
+#pragma once
+
+#include "base/intern.h"
+#include "scanner/index.h"
+#include "scanner/scan.h"
+
+/* What a reader is told about a package. */
+struct job {
+    const char *base;
+    uint64_t known_mark; /* 0: none */
+    bool registered;
+};
+
+/* A package as one scan sees it. */
+struct candidate {
+    const char *base;
+    int64_t id;                  /* in the index; 0: not there */
+    int state;                   /* of struct known_package */
+    uint64_t mark;               /* known mark */
+    const char *nar_hash;        /* known identity */
+    const struct nix_path *path; /* what the database says; NULL: not registered */
+    bool present;                /* in the store's directory */
+    bool wanted, queued, written;
+};
+
+struct scan {
+    const struct scan_options *options;
+    struct scan_result *result;
+    struct arena arena;
+    struct index *index;
+    int64_t store;
+    uint64_t store_changed, store_changed_before;
+    int store_fd;
+    bool closure; /* only some packages ... */
+    bool listed;  /* ... and a file says which */
+
+    struct intern *bases; /* names; their ids number the candidates */
+    struct candidate *candidate;
+    size_t n_candidates, size_candidates;
+
+    struct nix_db nix;
+    uint32_t *by_nix_id; /* candidate number + 1 by the database's id */
+    size_t n_by_nix_id;
+
+    uint32_t *job; /* candidates to be read */
+    size_t n_jobs, size_jobs, n_done, n_written;
+    const struct job *round; /* of the work going on */
+
+    int reference_error; /* of adding references, 0: none */
+    struct err reference_err;
+};
+
+/* The candidate of that name, made if needed. Candidates move: keep numbers, not pointers. */
+struct candidate *scan_candidate(struct scan *scan, const char *base);
+
+/* Which candidates are wanted. */
+MUST_CHECK int scan_choose(struct scan *scan, struct err *err);
+
+/* A candidate that a closure turns out to need; queued if it has to be read. */
+MUST_CHECK int scan_want(struct scan *scan, struct candidate *candidate, struct err *err);
+
+/* References of a package that only its own content tells / as the index knows them. */
+MUST_CHECK int scan_own_references(struct scan *scan, uint32_t number,
+                                   const struct package_facts *facts, struct err *err);
+
+MUST_CHECK int scan_known_references(struct scan *scan, uint32_t number, struct err *err);
+
+/* Directories that run paths name and no package's walk has kept. */
+MUST_CHECK int scan_search_dirs(struct scan *scan, struct err *err);
