@@ -1,0 +1,521 @@
+#include "base/str.h"
+#include "loader/world_index_private.h"
+#include "scanner/entries.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The texts of this world; the test that prepares them all is its round trip. */
+static const char STORES[] = "SELECT id, path, changed FROM store";
+static const char PACKAGE[] = "SELECT id, state, kind, target, first_object, objects FROM package "
+                              "WHERE store = ? AND base = ?";
+static const char PACKAGES[] = "SELECT base FROM package WHERE store = ? AND state <> 'gone'";
+static const char DIRECTORY[] =
+    "SELECT first_object, entries FROM directory WHERE package = ? AND path = ?";
+static const char INODE[] = "SELECT dev, ino FROM inode WHERE object = ?";
+static const char MAX_OBJECT[] = "SELECT max(id) FROM object";
+static const char MAX_NAME[] = "SELECT max(id) FROM name";
+static const char MAX_SEARCH_DIR[] = "SELECT max(id) FROM search_dir";
+static const char NAME[] = "SELECT text FROM name WHERE id = ?";
+static const char SEARCH_DIR[] = "SELECT text FROM search_dir WHERE id = ?";
+static const char INODES[] = "SELECT count(*) FROM (SELECT 1 FROM inode LIMIT 1)";
+static const char PROGRAMS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
+                               "WHERE o.interp IS NOT NULL ORDER BY o.id";
+
+/*
+ * A directory node's `source` points to one of these:
+ *
+ *	PARENT	on the way from "/" to a store: has only the next component of each
+ *	STORE	its entries are packages
+ *	BELOW	in a package; its entries are a row, fetched when first asked for
+ */
+struct shown_dir {
+    enum { PARENT, STORE, BELOW } kind;
+    struct shown_dir *child, *next; /* PARENT: the first child; siblings */
+    const char *name;               /* of a child of a PARENT */
+
+    int64_t id; /* STORE: the store; BELOW: the package */
+    bool whole; /* STORE: everything in it is indexed */
+
+    const char *path; /* BELOW: in the package */
+    bool fetched;
+    const char *entries; /* NULL: not kept by the scan */
+    size_t size;
+    struct slot *slot; /* the entries by name: open addressing, at most half full */
+    uint32_t mask;
+    int64_t first_object;
+};
+
+/* An entry: where it stands, and how many objects stand before it. */
+struct slot {
+    uint32_t at; /* + 1; 0: free */
+    uint32_t ordinal;
+};
+
+static struct shown_dir *shown(const struct node *dir)
+{
+    return (struct shown_dir *)(uintptr_t)dir->source;
+}
+
+static struct stmt *prepare(struct index_world *iw, const char *sql)
+{
+    return db_prepare(iw->db, sql, &iw->err);
+}
+
+/* ---- a directory's entries */
+
+static uint32_t hash_name(const char *text, size_t len)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)text[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+static void build_slots(struct index_world *iw, struct shown_dir *dir)
+{
+    struct arena *arena = iw->world->arena;
+    uint32_t n = 0, objects = 0;
+    struct entry entry;
+    size_t at = 0, start;
+
+    while (entries_next(dir->entries, dir->size, &at, &entry))
+        n++;
+    dir->mask = 1;
+    while (dir->mask < n * 2)
+        dir->mask = dir->mask * 2 + 1;
+    dir->slot = arena_calloc(arena, dir->mask + 1, sizeof(*dir->slot));
+    for (at = start = 0; entries_next(dir->entries, dir->size, &at, &entry); start = at) {
+        uint32_t i = hash_name(entry.name, strlen(entry.name)) & dir->mask;
+
+        while (dir->slot[i].at)
+            i = (i + 1) & dir->mask;
+        dir->slot[i] = (struct slot){(uint32_t)start + 1, objects};
+        objects += entry.kind == ENTRY_ELF;
+    }
+}
+
+/* 0 or -errno; dir->entries stays NULL when the index does not have the directory. */
+static int fetch_dir(struct index_world *iw, struct shown_dir *dir)
+{
+    struct stmt *s;
+    int r;
+
+    if (dir->fetched)
+        return 0;
+    s = prepare(iw, DIRECTORY);
+    if (!s)
+        return -EIO;
+    stmt_bind_int(s, 1, dir->id);
+    stmt_bind_text(s, 2, dir->path);
+    r = stmt_step(s, &iw->err);
+    if (r < 0)
+        return -EIO;
+    dir->fetched = true;
+    if (r == 0)
+        return 0;
+    dir->first_object = stmt_int(s, 0);
+    dir->entries = stmt_blob(s, 1, &dir->size);
+    if (dir->size > UINT32_MAX / 2)
+        dir->size = 0;
+    dir->entries = arena_memdup(iw->world->arena, dir->entries, dir->size);
+    stmt_reset(s);
+    build_slots(iw, dir);
+    return 0;
+}
+
+static bool find_entry(const struct shown_dir *dir, const struct name *name, struct entry *ret,
+                       int64_t *ret_object)
+{
+    uint32_t i = hash_name(name->text, name->len) & dir->mask;
+
+    for (; dir->slot[i].at; i = (i + 1) & dir->mask) {
+        size_t at = dir->slot[i].at - 1;
+
+        if (entries_next(dir->entries, dir->size, &at, ret) && strcmp(ret->name, name->text) == 0) {
+            *ret_object = dir->first_object + dir->slot[i].ordinal;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- nodes */
+
+enum { DIR_MODE = S_IFDIR | 0555, FILE_MODE = S_IFREG | 0444, UNKNOWN_SIZE = 64 };
+
+static void show_dir(struct node *node, const struct shown_dir *dir)
+{
+    node->kind = NODE_DIR;
+    node->mode = DIR_MODE;
+    node->source = (uint64_t)(uintptr_t)dir;
+}
+
+/* Objects with several links are known by inode, all others by their row. */
+static int show_identity(struct index_world *iw, struct node *node, int64_t id)
+{
+    struct stmt *s;
+    int r;
+
+    node->ino = (uint64_t)id;
+    if (!iw->shares_inodes)
+        return 0;
+    s = prepare(iw, INODE);
+    if (!s)
+        return -EIO;
+    stmt_bind_int(s, 1, id);
+    r = stmt_step(s, &iw->err);
+    if (r > 0) {
+        node->dev = (uint64_t)stmt_int(s, 0) + 1; /* 0 is for those without inode */
+        node->ino = (uint64_t)stmt_int(s, 1);
+        stmt_reset(s);
+    }
+    return r < 0 ? -EIO : 0;
+}
+
+static int show_object(struct index_world *iw, struct node *node, int64_t id)
+{
+    const struct object *object = index_world_object(iw, id);
+
+    if (!object)
+        return -EIO;
+    node->kind = NODE_FILE;
+    node->mode = object->mode;
+    node->size = object->size;
+    node->source = (uint64_t)id;
+    return show_identity(iw, node, id);
+}
+
+static void show_file(struct node *node, uint64_t size)
+{
+    node->kind = NODE_FILE;
+    node->mode = FILE_MODE;
+    node->size = size;
+    node->ino = UINT64_MAX;
+}
+
+static void show_link(struct index_world *iw, struct node *node, const char *target)
+{
+    node->kind = NODE_LINK;
+    node->mode = S_IFLNK | 0777;
+    node->target = arena_strdup(iw->world->arena, target);
+}
+
+/* ---- children */
+
+static int child_of_parent(const struct shown_dir *dir, const struct name *name, struct node *node)
+{
+    for (const struct shown_dir *c = dir->child; c; c = c->next)
+        if (strcmp(c->name, name->text) == 0) {
+            show_dir(node, c);
+            return 0;
+        }
+    return -ENODATA;
+}
+
+static struct shown_dir *new_below(struct index_world *iw, int64_t package, const char *path)
+{
+    struct shown_dir *dir = arena_alloc(iw->world->arena, sizeof(*dir));
+
+    *dir = (struct shown_dir){.kind = BELOW, .id = package, .path = path};
+    return dir;
+}
+
+/* The package of the current row. */
+static int show_package(struct index_world *iw, struct stmt *s, struct node *node)
+{
+    const int64_t id = stmt_int(s, 0), first_object = stmt_int(s, 4);
+    const bool has_object = stmt_int(s, 5) > 0;
+    const char *state = stmt_text(s, 1), *kind = stmt_text(s, 2), *target = stmt_text(s, 3);
+
+    if (!state || strcmp(state, "gone") == 0)
+        return -ENOENT;
+    if (!kind)
+        return -ENODATA;
+    if (strcmp(kind, "dir") == 0) {
+        show_dir(node, new_below(iw, id, ""));
+    } else if (strcmp(kind, "link") == 0) {
+        show_link(iw, node, target ? target : "");
+    } else if (strcmp(kind, "file") == 0) {
+        if (has_object)
+            return show_object(iw, node, first_object);
+        show_file(node, UNKNOWN_SIZE);
+    } else {
+        node->kind = NODE_OTHER;
+    }
+    return 0;
+}
+
+static int child_of_store(struct index_world *iw, const struct shown_dir *store,
+                          const struct name *name, struct node *node)
+{
+    struct stmt *s = prepare(iw, PACKAGE);
+    int r;
+
+    if (!s)
+        return -EIO;
+    stmt_bind_int(s, 1, store->id);
+    stmt_bind_text_n(s, 2, name->text, name->len);
+    r = stmt_step(s, &iw->err);
+    if (r <= 0)
+        return r < 0 ? -EIO : store->whole ? -ENOENT : -ENODATA;
+    r = show_package(iw, s, node);
+    stmt_reset(s);
+    return r;
+}
+
+static int child_below(struct index_world *iw, struct shown_dir *dir, const struct name *name,
+                       struct node *node)
+{
+    struct entry entry;
+    int64_t object;
+    int r = fetch_dir(iw, dir);
+
+    if (r < 0)
+        return r;
+    if (!dir->entries)
+        return -ENODATA;
+    if (!find_entry(dir, name, &entry, &object))
+        return -ENOENT;
+    switch (entry.kind) {
+    case ENTRY_DIR:
+        show_dir(node, new_below(iw, dir->id, str_join(iw->world->arena, dir->path, name->text)));
+        return 0;
+    case ENTRY_LINK:
+        show_link(iw, node, entry.text);
+        return 0;
+    case ENTRY_ELF:
+        return show_object(iw, node, object);
+    case ENTRY_SHORT:
+        show_file(node, strtoul(entry.text, NULL, 10));
+        return 0;
+    case ENTRY_FILE:
+        show_file(node, UNKNOWN_SIZE);
+        return 0;
+    case ENTRY_UNREAD:
+        show_file(node, UNKNOWN_SIZE);
+        node->mode = S_IFREG;
+        return 0;
+    case ENTRY_OTHER:
+    default:
+        node->kind = NODE_OTHER;
+        return 0;
+    }
+}
+
+static int index_child(struct world *world, const struct node *dir, const struct name *name,
+                       struct node *ret_node)
+{
+    struct index_world *iw = world->data;
+    struct shown_dir *d = shown(dir);
+
+    switch (d->kind) {
+    case PARENT:
+        return child_of_parent(d, name, ret_node);
+    case STORE:
+        return child_of_store(iw, d, name, ret_node);
+    case BELOW:
+        break;
+    }
+    return child_below(iw, d, name, ret_node);
+}
+
+/* ---- the other questions */
+
+static int index_object(struct world *world, const struct node *file,
+                        const struct object **ret_object)
+{
+    *ret_object = NULL;
+    if (file->source == 0)
+        return file->mode & 0444 ? 0 : -EACCES;
+    *ret_object = index_world_object(world->data, (int64_t)file->source);
+    return *ret_object ? 0 : -EIO;
+}
+
+static int index_bytes(struct world *world UNUSED, const struct node *file UNUSED,
+                       size_t max UNUSED, struct arena *arena UNUSED, char **ret_bytes UNUSED,
+                       size_t *ret_len UNUSED)
+{
+    return -ENODATA;
+}
+
+static int list_store(struct index_world *iw, const struct shown_dir *store,
+                      void (*each)(void *data, const char *name), void *data)
+{
+    struct stmt *s = prepare(iw, PACKAGES);
+    int r;
+
+    if (!s)
+        return -EIO;
+    stmt_bind_int(s, 1, store->id);
+    while ((r = stmt_step(s, &iw->err)) > 0)
+        each(data, stmt_text(s, 0));
+    return r < 0 ? -EIO : 0;
+}
+
+static int index_list(struct world *world, struct node *dir,
+                      void (*each)(void *data, const char *name), void *data)
+{
+    struct index_world *iw = world->data;
+    struct shown_dir *d = shown(dir);
+    struct entry entry;
+    size_t at = 0;
+    int r;
+
+    if (d->kind == STORE)
+        return list_store(iw, d, each, data);
+    if (d->kind == PARENT) {
+        for (const struct shown_dir *c = d->child; c; c = c->next)
+            each(data, c->name);
+        return 0;
+    }
+    if ((r = fetch_dir(iw, d)) < 0)
+        return r;
+    if (!d->entries)
+        return -ENODATA;
+    while (entries_next(d->entries, d->size, &at, &entry))
+        each(data, entry.name);
+    return 0;
+}
+
+static void index_world_close(struct world *world)
+{
+    struct index_world *iw = world->data;
+    struct err err;
+
+    if (db_exec(iw->db, "COMMIT", &err) < 0)
+        err.code = 0; /* it was a read transaction: there is nothing to lose */
+    intern_free(iw->lists);
+    free(iw->path);
+    free(iw->object);
+    free(iw->name.text);
+    free(iw->search_dir.text);
+    free(iw);
+}
+
+static const struct world_ops index_ops = {index_child, index_object, index_bytes, index_list,
+                                           index_world_close};
+
+/* ---- opening */
+
+int index_world_max(struct index_world *iw, const char *sql, size_t *ret_n)
+{
+    struct stmt *s = prepare(iw, sql);
+    int r = s ? stmt_step(s, &iw->err) : -EIO;
+
+    if (r <= 0)
+        return r < 0 ? r : -EIO;
+    *ret_n = (size_t)stmt_int(s, 0);
+    stmt_reset(s);
+    return 0;
+}
+
+int texts_open(struct index_world *iw, struct texts *texts, const char *max, const char *each)
+{
+    const int r = index_world_max(iw, max, &texts->n);
+
+    if (r < 0)
+        return r;
+    texts->sql = each;
+    texts->text = calloc(++texts->n, sizeof(*texts->text));
+    if (!texts->text)
+        abort();
+    return 0;
+}
+
+/* The component `name` of a path to a store, made if needed. */
+static struct shown_dir *parent_child(struct index_world *iw, struct shown_dir *dir,
+                                      const char *name, size_t len)
+{
+    struct arena *arena = iw->world->arena;
+    struct shown_dir *c;
+
+    for (c = dir->child; c; c = c->next)
+        if (strncmp(c->name, name, len) == 0 && c->name[len] == '\0')
+            return c;
+    c = arena_alloc(arena, sizeof(*c));
+    c->kind = PARENT;
+    c->name = arena_strndup(arena, name, len);
+    c->next = dir->child;
+    return dir->child = c;
+}
+
+static int add_stores(struct index_world *iw)
+{
+    struct shown_dir *root = arena_alloc(iw->world->arena, sizeof(*root));
+    struct stmt *s = prepare(iw, STORES);
+    int r;
+
+    root->kind = PARENT;
+    iw->world->root->source = (uint64_t)(uintptr_t)root;
+    if (!s)
+        return -EIO;
+    while ((r = stmt_step(s, &iw->err)) > 0) {
+        const char *at = stmt_text(s, 1);
+        struct shown_dir *dir = root;
+
+        while (*at) {
+            const size_t len = strcspn(at, "/");
+
+            if (len)
+                dir = parent_child(iw, dir, at, len);
+            at += len + (at[len] == '/');
+        }
+        dir->kind = STORE;
+        dir->id = stmt_int(s, 0);
+        dir->whole = stmt_int(s, 2) != 0;
+    }
+    return r;
+}
+
+int world_index(struct db *db, enum world_facts facts, struct world **ret_world, struct err *err)
+{
+    struct index_world *iw = calloc(1, sizeof(*iw));
+    size_t inodes = 0;
+    int r;
+
+    if (!iw)
+        abort();
+    iw->db = db;
+    iw->facts = facts;
+    iw->lists = intern_new();
+    iw->world = world_new(&index_ops, iw, 0, 0);
+    r = db_exec(db, "BEGIN", &iw->err);
+    if (r == 0)
+        r = texts_open(iw, &iw->name, MAX_NAME, NAME);
+    if (r == 0)
+        r = texts_open(iw, &iw->search_dir, MAX_SEARCH_DIR, SEARCH_DIR);
+    if (r == 0)
+        r = index_world_max(iw, MAX_OBJECT, &iw->n_objects);
+    if (r == 0)
+        r = index_world_max(iw, INODES, &inodes);
+    if (r == 0)
+        r = add_stores(iw);
+    iw->shares_inodes = inodes > 0;
+    iw->object = calloc(++iw->n_objects, sizeof(*iw->object));
+    if (!iw->object)
+        abort();
+    if (r < 0) {
+        *err = iw->err;
+        world_close(iw->world);
+        return r;
+    }
+    *ret_world = iw->world;
+    return 0;
+}
+
+int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
+                   struct err *err)
+{
+    struct stmt *s = db_prepare(db, PROGRAMS, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    while ((r = stmt_step(s, err)) > 0)
+        each(data, stmt_text(s, 0));
+    return r;
+}

@@ -1,0 +1,30 @@
+/*
+ * A world out of the index: what the last scan saw, without looking at any file.
+ *
+ *	r = world_index(db, WORLD_STARTS, &world, err);
+ *	...
+ *	world_close(world);	(before the database)
+ *
+ * Rows are fetched when they are first asked for, so a look at one program costs little and a look
+ * at all of them one pass. Outside the indexed stores, and in directories that nothing searches,
+ *the world answers "not covered", which callers take for absent and say so.
+ *
+ * Of every object the facts that decide a start are there. The rest (imports, versions, layout,
+ * notes but the resolution note: table `trait`) only with WORLD_EVERYTHING.
+ *
+ * The database is borrowed; the world holds a read transaction on it until it is closed, so that
+ *all its answers are of one moment.
+ */
+#pragma once
+
+#include "base/db.h"
+#include "loader/world.h"
+
+enum world_facts { WORLD_STARTS, WORLD_EVERYTHING };
+
+MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world **ret_world,
+                           struct err *err);
+
+/* Call `each` with the path of every program of the index, in the order of its scan. */
+MUST_CHECK int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
+                              struct err *err);
