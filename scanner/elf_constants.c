@@ -8,8 +8,7 @@
 enum {
     CONTENT_MAX = 256 << 20, /* bytes of read-only data searched */
     CONTENT_STEP = 64 << 10, /* at a time */
-    SEARCH_BLOCK = 64,
-    CONSTANT_MAX = 255, /* longest constant kept: a file name */
+    CONSTANT_MAX = 255,      /* longest constant kept: a file name */
     CONSTANTS_KEPT = 512,
 };
 
@@ -55,36 +54,25 @@ static void add_constant(struct elf_view *view, const unsigned char *bytes, size
         arena_strndup(view->arena, (const char *)bytes + first, end - first);
 }
 
-/* Does ".so" or "$OR" begin in the SEARCH_BLOCK bytes from `p` on? Written to be vectorised. */
-static bool block_has_mark(const unsigned char *p)
-{
-    unsigned char hit = 0;
-
-    for (size_t i = 0; i < SEARCH_BLOCK; i++)
-        hit |= (unsigned char)(((p[i] == '.') & (p[i + 1] == 's') & (p[i + 2] == 'o')) |
-                               ((p[i] == '$') & (p[i + 1] == 'O') & (p[i + 2] == 'R')));
-    return hit;
-}
-
+/* Both marks begin with bytes that are rare in what is no text, and memchr() is fast. */
 static void search_block(struct elf_view *view, const unsigned char *bytes, size_t len)
 {
     static const char origin[] = "$ORIGIN";
-    size_t end = 0;
+    const unsigned char *end = bytes + len, *at = bytes;
 
-    for (size_t i = 0; i + 3 <= len; i++) {
-        if (i == end) {
-            while (len - i >= SEARCH_BLOCK + 2 && !block_has_mark(bytes + i))
-                i += SEARCH_BLOCK;
-            end = i + SEARCH_BLOCK;
-        }
-        if (len - i < 3)
-            return;
-        if (memcmp(bytes + i, ".so", 3) == 0)
-            add_constant(view, bytes, len, i);
-        else if (len - i >= sizeof(origin) - 1 &&
-                 memcmp(bytes + i, origin, sizeof(origin) - 1) == 0)
-            view->object->origin_string = true;
+    while ((at = memchr(at, '.', (size_t)(end - at))) != NULL) {
+        if (end - at >= 3 && at[1] == 's' && at[2] == 'o')
+            add_constant(view, bytes, len, (size_t)(at - bytes));
+        at++;
     }
+    if (view->object->origin_string)
+        return;
+    for (at = bytes; (at = memchr(at, '$', (size_t)(end - at))) != NULL; at++)
+        if ((size_t)(end - at) >= sizeof(origin) - 1 &&
+            memcmp(at, origin, sizeof(origin) - 1) == 0) {
+            view->object->origin_string = true;
+            return;
+        }
 }
 
 /* Search [offset, offset + size) in overlapping blocks, so that no constant is cut. */
