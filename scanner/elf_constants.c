@@ -119,16 +119,15 @@ static void search_part(struct elf_view *view, uint64_t offset, uint64_t size)
         search_around_strings(view, offset, end);
 }
 
-/* Without section headers: segments that are only read; where there is none, those with the code.
- */
+/* Without section headers: segments that are only read; else those with the code; else all. */
 static void search_segments(struct elf_view *view)
 {
-    uint32_t refused = PF_W | PF_X;
+    static const uint32_t refused[] = {PF_W | PF_X, PF_W, 0};
     bool searched = false;
 
-    for (int pass = 0; pass < 2 && !searched; pass++, refused = PF_W)
+    for (size_t pass = 0; pass < ARRAY_LEN(refused) && !searched; pass++)
         for (size_t i = 0; i < view->n_loads; i++) {
-            if ((view->load[i].flags & refused) || view->load[i].filesz == 0)
+            if ((view->load[i].flags & refused[pass]) || view->load[i].filesz == 0)
                 continue;
             searched = true;
             search_part(view, view->load[i].offset, view->load[i].filesz);

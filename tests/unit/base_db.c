@@ -1,0 +1,157 @@
+/*
+ * The door to SQLite: schema, cache, transactions, and files that are not ours.
+ */
+#include "tests/unit/unit.h"
+
+#include "base/arena.h"
+#include "base/db.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/stormlint-db-XXXXXX";
+static char path[sizeof(dir) + 16];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memcpy(dir + sizeof(dir) - 7, "XXXXXX", 6);
+    if (!mkdtemp(dir))
+        return -1;
+    return snprintf(path, sizeof(path), "%s/index.db", dir) < 0;
+}
+
+static int tear_down(void **state)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    char name[sizeof(path) + 8];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+        (void)snprintf(name, sizeof(name), "%s%s", path, tails[i]);
+        (void)unlink(name);
+    }
+    return rmdir(dir);
+}
+
+static const char PUT[] = "INSERT INTO meta VALUES (?, ?)";
+static const char GET[] = "SELECT value FROM meta WHERE key = ?";
+
+static int put(struct db *db, const char *key, int64_t value, struct err *err)
+{
+    struct stmt *s = db_prepare(db, PUT, err);
+
+    assert_non_null(s);
+    stmt_bind_text(s, 1, key);
+    stmt_bind_int(s, 2, value);
+    return stmt_run(s, err);
+}
+
+static int64_t get(struct db *db, const char *key)
+{
+    struct err err;
+    struct stmt *s = db_prepare(db, GET, &err);
+    int64_t value = -1;
+
+    assert_non_null(s);
+    stmt_bind_text(s, 1, key);
+    if (stmt_step(s, &err) > 0)
+        value = stmt_int(s, 0);
+    stmt_reset(s);
+    return value;
+}
+
+static void rows_survive(void **state)
+{
+    struct db *db;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_true(db_is_fresh(db));
+    assert_int_equal(db_begin(db, &err), 0);
+    assert_int_equal(put(db, "a", 1, &err), 0);
+    assert_int_equal(db_commit(db, &err), 0);
+    assert_int_equal(db_begin(db, &err), 0);
+    assert_int_equal(put(db, "b", 2, &err), 0);
+    db_rollback(db);
+    db_close(db);
+
+    assert_int_equal(db_open(path, DB_READ, &db, &err), 0);
+    assert_false(db_is_fresh(db));
+    assert_int_equal(get(db, "a"), 1);
+    assert_int_equal(get(db, "b"), -1);
+    assert_true(put(db, "c", 3, &err) < 0);
+    db_close(db);
+}
+
+static void errors_name_the_file(void **state)
+{
+    struct db *db;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(db_open(path, DB_READ, &db, &err), -ENOENT);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_int_equal(put(db, "a", 1, &err), 0);
+    assert_true(put(db, "a", 1, &err) < 0);
+    assert_non_null(strstr(err.text, path));
+    assert_null(db_prepare(db, "SELECT nonsense", &err));
+    db_close(db);
+}
+
+static void another_schema_is_emptied(void **state)
+{
+    struct db *db;
+    struct err err;
+
+    (void)state;
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_int_equal(put(db, "a", 1, &err), 0);
+    assert_int_equal(db_exec(db, "PRAGMA user_version = 1", &err), 0);
+    db_close(db);
+
+    assert_int_equal(db_open(path, DB_READ, &db, &err), -EINVAL);
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_true(db_is_fresh(db));
+    assert_int_equal(get(db, "a"), -1);
+    db_close(db);
+}
+
+static void others_files_are_left_alone(void **state)
+{
+    struct db *db;
+    struct err err;
+    FILE *file;
+
+    (void)state;
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_int_equal(db_exec(db, "PRAGMA application_id = 5", &err), 0);
+    db_close(db);
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), -EINVAL);
+    assert_int_equal(db_open(path, DB_FOREIGN, &db, &err), 0);
+    db_close(db);
+
+    file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 1000; i++)
+        (void)fputs("this is no database\n", file);
+    (void)fclose(file);
+    assert_true(db_open(path, DB_WRITE, &db, &err) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_survive, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_name_the_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_schema_is_emptied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(others_files_are_left_alone, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
