@@ -105,27 +105,72 @@ static void drop_impossible(struct tree *tree)
 
 /* ---- the start */
 
+static void set_env(struct gen *g, struct sample *s, const char *name, const char *value)
+{
+    s->env[s->n_env++] = arena_printf(g->arena, "%s=%s", name, value);
+}
+
 static void add_env(struct gen *g, struct sample *s)
 {
-    struct str preload = {.arena = g->arena};
     static const char *const tunables[] = {
         "-AVX512F", "-AVX2", "-AVX512BW,-AVX2", "-SSE4_2", "-BMI2", "-AVX2_Usable",
     };
 
     s->env = arena_calloc(g->arena, 8, sizeof(*s->env));
     if (gen_chance(g, 35))
-        s->env[s->n_env++] = arena_printf(g->arena, "LD_LIBRARY_PATH=%s",
-                                          gen_path_list(g, 4, gen_chance(g, 70) ? ":" : ":;"));
-    if (gen_chance(g, 20)) {
-        str_add(&preload, "LD_PRELOAD=");
-        for (size_t n = gen_below(g, 4); n; n--)
-            str_printf(&preload, "%s%s", gen_request(g),
-                       PICK(g, ((const char *const[]){":", " ", "  "})));
-        s->env[s->n_env++] = preload.text;
+        set_env(g, s, "LD_LIBRARY_PATH", gen_path_list(g, 4, gen_chance(g, 70) ? ":" : ":;"));
+    if (gen_chance(g, 20))
+        set_env(g, s, "LD_PRELOAD", gen_request_list(g, 3, ": "));
+    if (!s->secure && gen_chance(g, 4))
+        set_env(g, s, "LD_AUDIT", gen_request_list(g, 2, ":"));
+    if (!s->secure && g->settings->version >= 33 && gen_chance(g, 5))
+        set_env(g, s, "GLIBC_TUNABLES",
+                arena_printf(g->arena, "glibc.cpu.hwcaps=%s", PICK(g, tunables)));
+}
+
+static void add_audit(struct gen *g, struct elf_spec *spec)
+{
+    if (gen_chance(g, 2))
+        gen_add_dyn(g, spec, DT_AUDIT, gen_request_list(g, 2, ":"), 0);
+    if (gen_chance(g, 2))
+        gen_add_dyn(g, spec, DT_DEPAUDIT, gen_request_list(g, 2, ":"), 0);
+}
+
+/* A program that calls dlopen() needs a real C library, in a directory of its own. */
+static struct elf_spec dlopener(struct gen *g, struct sample *s)
+{
+    const size_t n = 1 + gen_below(g, 4);
+    const char *name[4];
+    struct elf_spec spec;
+
+    s->dlopens = arena_calloc(g->arena, n, sizeof(*s->dlopens));
+    for (size_t i = 0; i < n; i++)
+        s->dlopens[s->n_dlopens++].name = name[i] = gen_request(g);
+    spec = elf_dlopener(g->arena, g->settings->interp, name, n);
+    for (size_t i = 0; i < g->settings->n_libc; i++) {
+        const char *file = g->settings->libc[i];
+
+        gen_add_dyn(g, &spec, DT_NEEDED, str_base(file), 0);
+        tree_add(g->tree, ENTRY_FILE, arena_printf(g->arena, "/libc/lib/%s", str_base(file)))
+            ->copy_of = file;
     }
-    if (g->settings->version >= 33 && gen_chance(g, 5))
-        s->env[s->n_env++] =
-            arena_printf(g->arena, "GLIBC_TUNABLES=glibc.cpu.hwcaps=%s", PICK(g, tunables));
+    return spec;
+}
+
+static void add_libc_path(struct gen *g, struct elf_spec *spec)
+{
+    struct elf_dyn *dynamic =
+        arena_memdup(g->arena, spec->dynamic, spec->n_dynamic * sizeof(*dynamic));
+    bool found = false;
+
+    for (size_t i = 0; i < spec->n_dynamic; i++)
+        if (dynamic[i].tag == DT_RUNPATH || dynamic[i].tag == DT_RPATH) {
+            dynamic[i].text = arena_printf(g->arena, "%s:/libc/lib", dynamic[i].text);
+            found = true;
+        }
+    spec->dynamic = dynamic;
+    if (!found)
+        gen_add_dyn(g, spec, gen_chance(g, 70) ? DT_RUNPATH : DT_RPATH, "/libc/lib", 0);
 }
 
 static void add_program(struct gen *g, struct sample *s)
@@ -135,14 +180,24 @@ static void add_program(struct gen *g, struct sample *s)
     const char *path = PICK(g, places);
 
     *spec = elf_program(g->settings->interp);
+    if (g->settings->libc && gen_chance(g, 12))
+        *spec = dlopener(g, s);
     gen_add_paths(g, spec, true);
+    if (s->n_dlopens)
+        add_libc_path(g, spec);
     if (gen_chance(g, 10))
         gen_add_dyn(g, spec, DT_SONAME, gen_chance(g, 50) ? "libself.so" : gen_name(g), 0);
     for (size_t n = 1 + gen_below(g, 5); n; n--)
         gen_add_dyn(g, spec, DT_NEEDED, gen_request(g), 0);
-    tree_add_elf(g->tree, path, spec);
-    if (gen_chance(g, 90)) /* what the kernel says there; without it $ORIGIN is unknown */
+    s->secure = g->settings->any_user && gen_chance(g, 4);
+    g->plain_modes = s->secure;
+    if (!s->secure)
+        add_audit(g, spec);
+    tree_add_elf(g->tree, path, spec)->mode = s->secure ? 04755 : 0755;
+    if (gen_chance(g, 90)) { /* what the kernel says there; without it $ORIGIN is unknown */
         tree_add_link(g->tree, "/proc/self/exe", path);
+        tree_add_link(g->tree, "/proc/self/fd/3", path);
+    }
     s->program = g->origin = path;
     if (gen_chance(g, 15)) {
         tree_add_link(g->tree, "/bin/start", path);
@@ -155,12 +210,49 @@ static void add_program(struct gen *g, struct sample *s)
             arena_printf(g->arena, "%s%s", strcmp(s->cwd, "/") ? "../" : "./", s->program + 1);
 }
 
+/* The loader as a command: options, and then the program. */
+static void add_explicit(struct gen *g, struct sample *s)
+{
+    static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v2:x86-64-v4", "own",
+                                         ""};
+    const bool glibc = g->settings->ldso->libc == LIBC_GLIBC;
+    const struct option {
+        const char *name, *value;
+        bool offered;
+    } options[] = {
+        {"--library-path", gen_path_list(g, 3, ":"), true},
+        {"--preload", gen_request_list(g, 2, ": "), true},
+        {"--inhibit-cache", NULL, glibc},
+        {"--inhibit-rpath", gen_chance(g, 50) ? g->origin : gen_path_list(g, 2, ":"), glibc},
+        {"--audit", gen_request_list(g, 2, ":"), glibc},
+        {"--argv0", "other", !glibc || g->settings->version >= 33},
+        {"--glibc-hwcaps-prepend", PICK(g, levels), glibc && g->settings->version >= 33},
+        {"--glibc-hwcaps-mask", PICK(g, levels), glibc && g->settings->version >= 33},
+    };
+    const struct option *option;
+
+    if (s->secure || !gen_chance(g, 8))
+        return;
+    s->args = arena_calloc(g->arena, 2 * ARRAY_LEN(options) + 1, sizeof(*s->args));
+    for_each (option, options) {
+        if (!option->offered || !gen_chance(g, 20))
+            continue;
+        s->args[s->n_args++] = option->name;
+        if (option->value)
+            s->args[s->n_args++] = option->value;
+    }
+    s->args[s->n_args++] = s->program;
+    s->program = s->interp;
+}
+
 /* Somebody who is not root, and places that are not for him. */
 static void add_user(struct gen *g, struct sample *s)
 {
     static const uint32_t modes[] = {0700, 0711, 0744, 0000, 0750, 0555, 0070};
 
-    if (!g->settings->any_user || !gen_chance(g, 15))
+    if (s->secure)
+        s->uid = 65534; /* starts it; root then looks */
+    if (s->secure || !g->settings->any_user || !gen_chance(g, 15))
         return;
     s->uid = 65534;
     for (size_t i = 0; i < g->tree->n_entries; i++) {
@@ -213,6 +305,7 @@ void sample_make(struct arena *arena, uint64_t seed, const struct sample_setting
     gen_preload_file(&g);
     gen_cache(&g);
     add_env(&g, &s);
+    add_explicit(&g, &s);
     drop_impossible(&s.tree);
     add_user(&g, &s);
     *ret_sample = s;

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "loader/loader.h"
 #include "tests/tree.h"
 
 /* What the loader at hand knows: so that samples go where it looks. */
@@ -15,8 +16,10 @@ struct sample_settings {
     const char *interp;      /* where it goes, or a link to it */
     const char *loader_name; /* NULL, or its own name beside the link: "ld-2.31.so" */
     const struct ldso *ldso;
-    int version;   /* glibc: 36; musl: 0 */
-    bool any_user; /* other users than root can be tried */
+    int version;       /* glibc: 36; musl: 0 */
+    const char **libc; /* files of its C library, for programs that call dlopen() */
+    size_t n_libc;
+    bool any_user; /* other users than root can be tried, and set-id programs */
 };
 
 struct sample {
@@ -24,7 +27,12 @@ struct sample {
     uint64_t seed;
     struct tree tree;
     const char *interp, *program, *cwd; /* program: for execve() */
+    const char **args; /* of the loader, when it is invoked itself: program == interp */
+    size_t n_args;
     uint32_t uid;
+    bool secure; /* a set-id program */
+    struct dlopen_call *dlopens;
+    size_t n_dlopens;
     const char **env; /* NAME=VALUE */
     size_t n_env;
 };

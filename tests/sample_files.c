@@ -165,7 +165,8 @@ void gen_preload_file(struct gen *g)
     if (gen_chance(g, 5))
         tree_add(g->tree, ENTRY_DIR, path);
     else
-        tree_add_text(g->tree, path, text.text)->mode = gen_chance(g, 10) ? 0600 : 0644;
+        tree_add_text(g->tree, path, text.text)->mode =
+            !g->plain_modes && gen_chance(g, 10) ? 0600 : 0644;
 }
 
 void gen_cache(struct gen *g)
@@ -196,7 +197,7 @@ void gen_cache(struct gen *g)
     }
     file = tree_add(g->tree, ENTRY_FILE, path);
     ldcache_write(g->arena, entry, n, false, &file->bytes, &file->size);
-    file->mode = gen_chance(g, 10) ? 0600 : 0644;
+    file->mode = !g->plain_modes && gen_chance(g, 10) ? 0600 : 0644;
     if (gen_chance(g, 6))
         file->size = gen_below(g, file->size + 1);
     else if (gen_chance(g, 4))

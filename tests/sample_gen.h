@@ -28,6 +28,7 @@ struct gen {
     const char *file[MAX_OBJECTS]; /* good libraries, targets for links */
     size_t n_files;
     const char *origin; /* the program's own path */
+    bool plain_modes;   /* files the loader reads are for everybody */
 };
 
 /* Random numbers: the same on every machine. `percent` of 100; below n. */

@@ -149,6 +149,13 @@ void gen_break(struct gen *g, struct elf_spec *spec, enum fault fault)
     }
 }
 
+/* Seldom: a start with filters that are found often ends in an assertion of the loader. */
+static void add_filter(struct gen *g, struct elf_spec *spec)
+{
+    if (gen_chance(g, 3))
+        gen_add_dyn(g, spec, gen_chance(g, 60) ? DT_AUXILIARY : DT_FILTER, gen_request(g), 0);
+}
+
 struct elf_spec *gen_library(struct gen *g, const char *name)
 {
     struct elf_spec *spec = arena_alloc(g->arena, sizeof(*spec));
@@ -157,6 +164,7 @@ struct elf_spec *gen_library(struct gen *g, const char *name)
     if (gen_chance(g, 80))
         gen_add_dyn(g, spec, DT_SONAME, gen_chance(g, 92) ? name : gen_name(g), 0);
     gen_add_paths(g, spec, false);
+    add_filter(g, spec);
     for (size_t n = gen_below(g, 4); n > 1; n--)
         gen_add_dyn(g, spec, DT_NEEDED, gen_request(g), 0);
     return spec;

@@ -136,3 +136,16 @@ const char *gen_request(struct gen *g)
         return gen_name(g);
     }
 }
+
+const char *gen_request_list(struct gen *g, size_t max, const char *separators)
+{
+    struct str list = {.arena = g->arena};
+
+    str_add(&list, "");
+    for (size_t n = gen_below(g, max + 1); n; n--) {
+        str_add(&list, gen_request(g));
+        if (n > 1 || gen_chance(g, 20))
+            str_add_n(&list, separators + gen_below(g, strlen(separators)), 1);
+    }
+    return list.text;
+}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ struct session {
     struct traced *to;
     const struct watched *open_call; /* entered, not left yet */
     uint64_t buffer;
+    int n_markers;
 };
 
 /* ---- the child */
@@ -80,6 +82,8 @@ static void child(const struct tracee *t, int stderr_fd)
         _exit(SETUP_FAILED);
     if (t->uid && (setgroups(0, NULL) < 0 || setresgid(t->uid, t->uid, t->uid) < 0 ||
                    setresuid(t->uid, t->uid, t->uid) < 0))
+        _exit(SETUP_FAILED);
+    if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0) /* descriptors count: /proc/self/fd/3 */
         _exit(SETUP_FAILED);
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         _exit(SETUP_FAILED);
@@ -125,7 +129,7 @@ static void enter(struct session *s, const struct __ptrace_syscall_info *info)
     struct traced *to = s->to;
 
     if (info->entry.nr == (uint64_t)elf_marker) {
-        to->marker = true;
+        to->n_markers++;
         return;
     }
     for_each (w, watched) {
@@ -139,6 +143,7 @@ static void enter(struct session *s, const struct __ptrace_syscall_info *info)
         to->call[to->n_calls++] = (struct traced_call){
             .kind = w->kind,
             .path = read_string(s, info->entry.args[w->path]),
+            .phase = to->n_markers,
         };
         return;
     }
@@ -183,7 +188,7 @@ static bool follow(struct session *s)
                 else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
                     leave(s, &info);
             }
-            if (s->to->marker) {
+            if (s->to->n_markers >= s->n_markers) {
                 (void)kill(s->pid, SIGKILL);
                 (void)waitpid(s->pid, &status, 0);
                 return true;
@@ -207,7 +212,11 @@ int tracer_run(const struct tracee *tracee, struct arena *arena, struct traced *
 {
     const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     struct traced traced = {0};
-    struct session s = {.arena = arena, .to = &traced};
+    struct session s = {
+        .arena = arena,
+        .to = &traced,
+        .n_markers = tracee->n_markers ? tracee->n_markers : 1,
+    };
     const int stderr_fd = memfd_create("stderr", MFD_CLOEXEC);
     int status;
     bool ok;

@@ -18,6 +18,7 @@ struct tracee {
     const char *const *argv; /* ends with NULL */
     const char *const *env;  /* ends with NULL */
     uint32_t uid;            /* who runs it; needs root when not 0 */
+    int n_markers;           /* killed at that many marker calls; 0: at the first */
 };
 
 struct traced_call {
@@ -25,13 +26,14 @@ struct traced_call {
     const char *path;
     int error;   /* errno; 0: ok */
     bool is_dir; /* of a stat that succeeded */
+    int phase;   /* marker calls before it */
 };
 
 struct traced {
     struct traced_call *call;
     size_t n_calls;
-    bool marker;             /* start-up was completed */
-    int status;              /* otherwise: the exit status, 128 + signal */
+    int n_markers;           /* 0: start-up was not completed */
+    int status;              /* of its end before that: exit status, 128 + signal */
     const char *stderr_text; /* at most 4 KiB */
 };
 

@@ -22,6 +22,7 @@ struct writer {
         uint64_t offset, size, mem_size, align;
     } segment[MAX_PHDRS];
     size_t n_segments;
+    size_t rela, slots; /* of bound imports; 0: none */
 
     char *strings; /* .dynstr as it grows */
     size_t n_strings, strings_room;
@@ -136,6 +137,21 @@ static size_t write_hash(struct writer *w)
     return at;
 }
 
+/* A word for each import, which the loader fills, and the relocations that tell it so. */
+static void write_rela(struct writer *w)
+{
+    const size_t n = w->spec->n_imports, size = 3 * 8;
+
+    w->rela = reserve(w, n * size, 8);
+    w->slots = reserve(w, n * 8, 8);
+    while (w->size % 16) /* the code follows at once */
+        w->slots = reserve(w, n * 8, 8);
+    for (size_t i = 0; i < n; i++) {
+        put(w, w->rela + i * size, w->slots + i * 8, 8);
+        put(w, w->rela + i * size + 8, ELF64_R_INFO((uint64_t)i + 1, R_X86_64_GLOB_DAT), 8);
+    }
+}
+
 /* Verneed: a record a file with its versions behind it. Returns the number of records. */
 static size_t write_verneed(struct writer *w, size_t *ret_at)
 {
@@ -219,7 +235,7 @@ static void put_dyn(struct writer *w, size_t *at, uint64_t tag, uint64_t value)
 static void write_dynamic(struct writer *w, struct elf_image *image)
 {
     const struct elf_spec *spec = w->spec;
-    const size_t extra = (spec->want_tables ? 11u : 0u) + 1u + spec->spare_dynamic;
+    const size_t extra = (spec->want_tables ? 12u : 0u) + 1u + spec->spare_dynamic;
     const size_t n = spec->empty_dynamic ? 0 : spec->n_dynamic + extra;
     size_t at = reserve(w, n * 2 * word(w), 8), fill = at;
     size_t symbols, hash, verneed, verdef, n_verneed, n_verdef, end;
@@ -240,6 +256,8 @@ static void write_dynamic(struct writer *w, struct elf_image *image)
     }
     image->dynstr_off = reserve(w, w->n_strings, 1);
     memcpy(w->bytes + image->dynstr_off, w->strings, w->n_strings);
+    if (spec->bind_imports)
+        write_rela(w);
     if (!spec->want_tables)
         return;
     put_dyn(w, &fill, DT_HASH, hash);
@@ -254,6 +272,11 @@ static void write_dynamic(struct writer *w, struct elf_image *image)
     if (n_verdef) {
         put_dyn(w, &fill, DT_VERDEF, verdef);
         put_dyn(w, &fill, DT_VERDEFNUM, n_verdef);
+    }
+    if (w->rela) {
+        put_dyn(w, &fill, DT_RELA, w->rela);
+        put_dyn(w, &fill, DT_RELASZ, spec->n_imports * 3 * 8);
+        put_dyn(w, &fill, DT_RELAENT, 3 * 8);
     }
     end = fill + (1 + spec->spare_dynamic) * 2 * word(w);
     for (size_t i = 0; i < w->n_segments; i++) /* unused room is no part of the section */
@@ -386,10 +409,52 @@ struct elf_spec elf_program(const char *interp)
     return spec;
 }
 
+/*
+ *	marker; for each name: { lea name(%rip),%rdi; mov $1,%esi; call *slot(%rip); marker; }
+ *exit(0)
+ *
+ * The stack is aligned as the kernel leaves it; the one slot lies 8 bytes before the code.
+ */
+struct elf_spec elf_dlopener(struct arena *arena, const char *interp, const char *const *names,
+                             size_t n)
+{
+    enum { MARKER = 7, ROUND = 7 + 5 + 6 + MARKER };
+    static const char *const imports[] = {"dlopen"};
+    const size_t text_at = MARKER + n * ROUND + sizeof(marker_code) - MARKER;
+    struct elf_spec spec = elf_program(interp);
+    struct writer code = {.arena = arena};
+    size_t text = text_at;
+
+    for (size_t i = 0; i < n; i++)
+        text += strlen(names[i]) + 1;
+    reserve(&code, text, 1);
+    memcpy(code.bytes, marker_code, MARKER);
+    text = text_at;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = MARKER + i * ROUND, len = strlen(names[i]) + 1;
+        const unsigned char round[] = {0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xbe, 1, 0, 0, 0, 0xff, 0x15};
+
+        memcpy(code.bytes + at, round, sizeof(round));
+        put(&code, at + 3, text - (at + 7), 4);
+        put(&code, at + 14, (uint64_t)-8 - (at + 18), 4);
+        memcpy(code.bytes + at + 18, marker_code, MARKER);
+        memcpy(code.bytes + text, names[i], len);
+        text += len;
+    }
+    memcpy(code.bytes + MARKER + n * ROUND, marker_code + MARKER, sizeof(marker_code) - MARKER);
+    spec.code = code.bytes;
+    spec.code_size = code.size;
+    spec.imports = imports;
+    spec.n_imports = ARRAY_LEN(imports);
+    spec.bind_imports = true;
+    return spec;
+}
+
 void elf_for_machine(struct elf_spec *spec, uint16_t machine, uint8_t class, uint8_t data)
 {
     spec->machine = machine;
     spec->class = class;
     spec->data = data;
     spec->code = NULL;
+    spec->bind_imports = false;
 }

@@ -68,8 +68,9 @@ struct elf_spec {
     size_t n_versions;
     const char *const *imports; /* undefined symbols */
     size_t n_imports;
-    bool want_tables; /* DT_STRTAB and its like behind the given entries; false: only what is given
-                       */
+    bool bind_imports; /* x86-64: a word each, just before the code, that the loader fills */
+    bool want_tables;  /* DT_STRTAB and its like behind the given entries; false: only what is given
+                        */
     const unsigned char *code; /* where e_entry points; NULL: no entry */
     size_t code_size;
     const char *rodata; /* bytes kept behind the code */
@@ -91,6 +92,13 @@ extern const long elf_marker;
 /* A shared library / a program for x86-64, ready to run; `dynamic` is for the caller to set. */
 struct elf_spec elf_library(void);
 struct elf_spec elf_program(const char *interp);
+
+/*
+ * A program that opens `names` by dlopen() once it is started, with the marker call before the
+ * first, between them and after the last. It must be given a C library to need.
+ */
+struct elf_spec elf_dlopener(struct arena *arena, const char *interp, const char *const *names,
+                             size_t n);
 
 /* The same for another machine, without code. */
 void elf_for_machine(struct elf_spec *spec, uint16_t machine, uint8_t class, uint8_t data);
