@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { V_FILTER_DLOPEN = 32 }; /* 2.31 aborts when a filter finds its object ahead of itself */
+enum { V_FILTERED_HEAD = 32 }; /* before, the head of a work list must stay its head */
 
 /* ---- one name asked for */
 
@@ -133,21 +133,18 @@ static void space_move(struct run *run, struct space *space, struct lib *lib, st
 
 /*
  * A filtered object goes before the one that asks (`at`), which moves behind it. Returns the entry
- * that now holds the asking object; *ret_early: it stood earlier in the list already.
+ * that now holds the asking object; one that stands earlier in the list stays there.
  */
 static struct work *work_insert(struct run *run, struct space *space, struct worklist *list,
-                                struct work *at, struct lib *lib, bool *ret_early)
+                                struct work *at, struct lib *lib)
 {
     struct work *late = at, *moved;
 
-    *ret_early = false;
     if (lib->listed == list) {
         while (late->next && late->next->lib != lib)
             late = late->next;
-        if (!late->next) {
-            *ret_early = true;
+        if (!late->next)
             return at;
-        }
         if (list->tail == late->next)
             list->tail = late;
         late->next = late->next->next;
@@ -211,19 +208,12 @@ static struct line line_of(struct run *run, const struct lib *lib, size_t i)
     return line;
 }
 
-/* A token that cannot be told, or that secure mode forbids. True: the start ends. */
-static bool line_refused(struct run *run, const struct lib *lib, size_t i, const struct line *line)
+/* A line whose token ends the request: all of the start, or one dlopen, one audit module. */
+static bool line_refused(struct run *run, const struct space *space, const char *text,
+                         const char *why)
 {
-    const char *text = lib->image->object->need[i].name;
-
-    if (run->loader->secure && token_present(text)) {
-        run_exit(run, EXIT_BAD, "bad: %s: a token is not allowed in a set-id program", text);
-        return true;
-    }
-    if (!line->name && line->kind == NEED_AUXILIARY) { /* sic: not FILTER, see section 7 */
-        run_exit(run, EXIT_BAD, "bad: %s: its token cannot be told", text);
-        return true;
-    }
+    if (run->phase == 0 && space->is_base)
+        run_exit(run, EXIT_BAD, "bad: %s: %s", text, why);
     return false;
 }
 
@@ -236,20 +226,19 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
     const size_t n = object && !lib->is_self ? object->n_needs : 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct line line = line_of(run, lib, i);
-        const struct ask ask = {.kind = request_of(line.kind),
-                                .space = space,
-                                .asker = lib,
-                                .chain = lib,
-                                .shown = lib,
-                                .flags = flags};
+        const char *text = object->need[i].name;
+        struct ask ask = {.space = space, .asker = lib, .chain = lib, .shown = lib, .flags = flags};
         struct answer answer;
-        bool early;
+        struct line line;
 
-        if (line_refused(run, lib, i, &line))
-            return false;
+        if (run->loader->secure && token_present(text))
+            return line_refused(run, space, text, "a token is not allowed in a set-id program");
+        line = line_of(run, lib, i);
+        if (!line.name && line.kind == NEED_AUXILIARY) /* sic: not FILTER, see section 7 */
+            return line_refused(run, space, text, "its token cannot be told");
         if (!line.name)
             continue;
+        ask.kind = request_of(line.kind);
         answer = ask_name(run, &ask, line.name);
         if (line_failed(run, space, &line, &answer))
             return false;
@@ -260,11 +249,7 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
                 work_append(run, list, answer.lib);
             continue;
         }
-        at = work_insert(run, space, list, at, answer.lib, &early);
-        if (early && run->setup->profile.version < V_FILTER_DLOPEN) {
-            run_exit(run, EXIT_ABORT, "abort: glibc 2.31 fails an assertion on this filter");
-            return false;
-        }
+        at = work_insert(run, space, list, at, answer.lib);
     }
     return true;
 }
@@ -272,6 +257,7 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
 /* Breadth-first from what is in the list. False: an error ended it. */
 bool work_all(struct run *run, struct space *space, struct worklist *list, unsigned flags)
 {
+    const struct lib *root = list->head->lib;
     struct work *w = list->head;
 
     while (w) {
@@ -280,6 +266,11 @@ bool work_all(struct run *run, struct space *space, struct worklist *list, unsig
             return false;
         while (w && w->done) /* a filter puts an object that is not done in w's place */
             w = w->next;
+    }
+    if (list->head->lib != root && run->setup->profile.version < V_FILTERED_HEAD) {
+        run_exit(run, EXIT_ABORT, "abort: glibc 2.31 asserts that nothing filters '%s'",
+                 root->is_main ? run->trace->program : root->image->path->text);
+        return false;
     }
     return true;
 }

@@ -88,7 +88,7 @@ struct loader {
 struct variant {
     const char *interp;         /* as the program names it, or as it was invoked */
     const char *tunables;       /* GLIBC_TUNABLES */
-    const char *prepend, *mask; /* --glibc-hwcaps-prepend, --glibc-hwcaps-mask */
+    const char *prepend, *mask; /* --glibc-hwcaps-prepend; --glibc-hwcaps-mask, NULL: not given */
 };
 
 /* Never NULL; `problem` tells a useless one. */

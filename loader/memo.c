@@ -279,8 +279,9 @@ struct setup *setup_get(struct loader *loader, const struct variant *variant)
     CLEANUP(arena_release) struct arena scratch = {0};
     struct intern *names = loader->world->names;
     const struct name *interp = intern(names, variant->interp);
-    const struct name *key = intern(names, arena_printf(&scratch, "%s\n%s\n%s", variant->tunables,
-                                                        variant->prepend, variant->mask));
+    const struct name *key =
+        intern(names, arena_printf(&scratch, "%s\n%s\n%s", variant->tunables, variant->prepend,
+                                   variant->mask ? variant->mask : "*"));
     struct setup *setup;
 
     for (setup = loader->setups; setup; setup = setup->next)

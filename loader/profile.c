@@ -230,7 +230,7 @@ void profile_levels(struct arena *arena, struct profile *profile, const char *pr
 {
     const struct profile old = *profile;
 
-    if (*prepend == '\0' && *mask == '\0')
+    if (*prepend == '\0' && !mask)
         return;
     profile->caps = NULL;
     profile->n_caps = 0;
@@ -242,7 +242,7 @@ void profile_levels(struct arena *arena, struct profile *profile, const char *pr
         prepend += word + (prepend[word] == ':');
     }
     for (size_t i = 0; i < old.n_levels; i++)
-        if (*mask == '\0' || level_in(old.caps[i], mask))
+        if (!mask || level_in(old.caps[i], mask))
             cap_add(arena, profile, old.caps[i]);
     profile->n_levels = profile->n_caps;
     for (size_t i = old.n_levels; i < old.n_caps; i++)

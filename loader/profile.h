@@ -48,7 +48,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
 
 /*
  * The options of an explicit invocation: levels of `prepend` (colon list) come first, whatever the
- * CPU; of the loader's own only those in `mask` stay. "": option not given.
+ * CPU; of the loader's own only those in `mask` stay. prepend "" and mask NULL: option not given.
  */
 void profile_levels(struct arena *arena, struct profile *profile, const char *prepend,
                     const char *mask);

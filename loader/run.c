@@ -440,7 +440,7 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
 {
     struct trace trace = {.program = start->program, .cpu = loader->cpu, .exit_text = "ok"};
     struct run *run = loader->run;
-    struct variant variant = {"", "", "", ""};
+    struct variant variant = {"", "", "", NULL};
     struct explicit explicit = {0};
     const char *tunables;
     struct node *node;
@@ -460,7 +460,7 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
             return r;
         variant.interp = start->program;
         variant.prepend = explicit.prepend ? explicit.prepend : "";
-        variant.mask = explicit.mask ? explicit.mask : "";
+        variant.mask = explicit.mask;
         run->explicit = &explicit;
         run->list_only = explicit.list_only;
     }
