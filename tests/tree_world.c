@@ -36,6 +36,12 @@ static const struct entry *hard_target(const struct tree *tree, const struct ent
     return target ? target : entry;
 }
 
+/* A described ELF file has some size that nothing depends on, unless it was recorded. */
+static uint64_t size_of(const struct entry *entry)
+{
+    return entry->elf && !entry->size ? 4096 : entry->size;
+}
+
 static int tree_child(struct world *world, const struct node *dir, const struct name *name,
                       struct node *ret_node)
 {
@@ -57,7 +63,7 @@ static int tree_child(struct world *world, const struct node *dir, const struct 
         ret_node->mode = types[entry->kind] | real->mode;
         ret_node->uid = real->uid;
         ret_node->gid = 0;
-        ret_node->size = real->size;
+        ret_node->size = size_of(real);
         ret_node->target = entry->target;
         ret_node->source = 1 + (uint64_t)(real - tree->entry);
         return 0;
@@ -158,7 +164,7 @@ static int read_object(struct world *world, const struct node *file,
     if (!entry->elf)
         return 0;
     object = tree_object(&data->arena, entry->elf);
-    object->size = entry->size;
+    object->size = size_of(entry);
     object->mode = file->mode;
     if (entry->is_loader)
         object->ldso = data->ldso;

@@ -82,7 +82,6 @@ static void record_start(struct record *rec, struct arena *arena)
     const json_t *dlopens = json_object_get(rec->json, "dlopen");
     const char *caller = json_string_value(json_object_get(rec->json, "dlopen_caller"));
     const char *name;
-    const struct entry *program;
 
     rec->env = arena_calloc(arena, json_object_size(env) + 1, sizeof(*rec->env));
     json_object_foreach(env, name, value) rec->env[rec->n_env++] =
@@ -97,9 +96,16 @@ static void record_start(struct record *rec, struct arena *arena)
     for (size_t i = 0; i < json_array_size(dlopens); i++)
         rec->dlopens[rec->n_dlopens++] =
             (struct dlopen_call){json_string_value(json_array_get(dlopens, i)), caller};
-    program = tree_find(&rec->tree, rec->program);
-    rec->secure = program && program->mode & S_ISUID &&
-                  program->uid != json_integer_value(json_object_get(rec->json, "uid"));
+}
+
+/* A set-id program, started by somebody who is not its owner. */
+static bool is_secure(const struct record *rec)
+{
+    const struct place cwd = world_walk(rec->world, NULL, text_of(rec->json, "cwd"));
+    const struct place program = world_walk(rec->world, cwd.node, rec->program);
+
+    return !program.error && program.node->mode & S_ISUID &&
+           program.node->uid != json_integer_value(json_object_get(rec->json, "uid"));
 }
 
 static int record_open(struct record *rec, const json_t *cpu, struct arena *arena, struct err *err)
@@ -118,6 +124,7 @@ static int record_open(struct record *rec, const json_t *cpu, struct arena *aren
     rec->world = tree_world(&rec->tree, &rec->ldso,
                             (uint32_t)json_integer_value(json_object_get(rec->json, "uid")));
     record_start(rec, arena);
+    rec->secure = is_secure(rec);
     return 0;
 }
 
