@@ -21,12 +21,12 @@ static bool read_proc_link(struct run *run, const char *path)
     return run->world->has_proc;
 }
 
-/* The directory the program's file is really in. */
-static const char *physical_origin(struct run *run)
+/* The directory a file is really in. */
+static const char *physical_origin(struct run *run, const struct node *file)
 {
     struct arena *arena = run->loader->arena;
 
-    return origin_of(run->loader, arena, world_path(arena, run->main->image->node));
+    return origin_of(run->loader, arena, world_path(arena, file));
 }
 
 const char *glibc_origin(struct run *run)
@@ -35,8 +35,19 @@ const char *glibc_origin(struct run *run)
         return run->origin;
     run->origin_asked = true;
     if (read_proc_link(run, "/proc/self/exe"))
-        run->origin = physical_origin(run);
+        run->origin = physical_origin(run, run->main->image->node);
     return run->origin;
+}
+
+const char *glibc_self_origin(struct run *run)
+{
+    if (run->self_origin_asked)
+        return run->self_origin;
+    run->self_origin_asked = true;
+    if (read_proc_link(run, "/proc/self/exe"))
+        run->self_origin =
+            physical_origin(run, run->explicit ? run->setup->node : run->main->image->node);
+    return run->self_origin;
 }
 
 /* The program's path list; the readlink comes with its first token. */
@@ -212,7 +223,7 @@ static bool open_program(struct run *run)
     if (run->setup->profile.version < V_PHYSICAL_ORIGIN)
         run->origin = origin_of(run->loader, run->arena, found.image->path->text);
     else if (read_proc_link(run, "/proc/self/fd/3"))
-        run->origin = physical_origin(run);
+        run->origin = physical_origin(run, run->main->image->node);
     return true;
 }
 

@@ -63,7 +63,10 @@ static const struct name *expanded(struct run *run, const struct lib *asker,
 
     if (!token_present(name->text))
         return name;
-    tokens.origin = asker->is_main || asker->is_self ? glibc_origin(run) : asker->image->origin;
+    if (asker->is_self)
+        tokens.origin = glibc_self_origin(run);
+    else
+        tokens.origin = asker->is_main ? glibc_origin(run) : asker->image->origin;
     path = token_expand(run->arena, name->text, &tokens);
     return path ? intern(run->names, path) : run->loader->empty;
 }

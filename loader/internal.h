@@ -194,6 +194,8 @@ struct run {
     struct ldcache *cache_data;
     const char *origin; /* of the program; NULL: not asked, or cannot be told */
     bool origin_asked;
+    const char *self_origin; /* the same asked by ld.so, which remembers its own answer */
+    bool self_origin_asked;
     struct explicit *explicit; /* NULL: the kernel started the program */
     const char *musl_system;   /* musl: its system path once it was asked for */
     bool list_only;            /* --list: a missing library does not end it */
@@ -316,6 +318,9 @@ void glibc_dlopen(struct run *run, const struct dlopen_call *call);
 
 /* The program's $ORIGIN: asked for once, at the first token of any kind. NULL: cannot be told. */
 const char *glibc_origin(struct run *run);
+
+/* $ORIGIN in names that ld.so itself asks for, audit modules: where /proc/self/exe leads. */
+const char *glibc_self_origin(struct run *run);
 
 /* The loaded object that a dlopen names as its caller; NULL: none. */
 struct lib *run_caller(const struct run *run, const char *caller);
