@@ -243,6 +243,10 @@ static void add_explicit(struct gen *g, struct sample *s)
     }
     s->args[s->n_args++] = s->program;
     s->program = s->interp;
+    if (tree_find(g->tree, "/proc/self/exe"))
+        for (size_t i = 0; i < g->tree->n_entries; i++)
+            if (g->tree->entry[i].is_loader)
+                tree_find(g->tree, "/proc/self/exe")->target = g->tree->entry[i].path;
 }
 
 /* Somebody who is not root, and places that are not for him. */
