@@ -124,7 +124,7 @@ static void space_move(struct run *run, struct space *space, struct lib *lib, st
         if (space->lib[i] != before)
             continue;
         placed = true;
-        if (before->is_main) /* what stands before the head is never seen again */
+        if (i == 0) /* what stands before the head is never seen again */
             break;
         memmove(space->lib + i + 1, space->lib + i, (to - i) * sizeof(struct lib *));
         space->lib[i] = lib;
