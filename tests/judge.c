@@ -166,6 +166,42 @@ static int run_real(const struct judge *judge, const struct sample *s, struct ve
 
 /* ---- the model */
 
+static int run_once(struct loader *loader, const struct start *start, struct verdict *v,
+                    struct lines *to, struct err *err)
+{
+    struct trace trace;
+    const int r = loader_run(loader, start, to->arena, &trace, err);
+
+    if (r < 0)
+        return r;
+    lines_of_trace(to, &trace, start->dlopens, start->n_dlopens);
+    v->model_exit = arena_strdup(to->arena, trace.exit_text);
+    return 0;
+}
+
+/*
+ * A loader remembers much, and must answer the same whatever it was asked before: ask, ask for
+ * another start in between, and ask again.
+ */
+static int run_twice(struct loader *loader, const struct start *start, struct verdict *v,
+                     struct err *err)
+{
+    const struct start other = {.program = start->n_ld_args ? "/proc/self/exe" : start->program};
+    struct lines again = {.arena = v->model.arena};
+    struct trace trace;
+    size_t at;
+    int r = run_once(loader, start, v, &v->model, err);
+
+    if (r < 0)
+        return r;
+    if (loader_run(loader, &other, again.arena, &trace, err) < 0)
+        err->code = 0; /* no matter */
+    r = run_once(loader, start, v, &again, err);
+    if (r == 0 && !lines_same(&v->model, &again, &at))
+        lines_add(&v->model, "-- and differs when asked again");
+    return r;
+}
+
 static int run_model(const struct judge *judge, const struct sample *s, struct verdict *v,
                      struct err *err)
 {
@@ -181,7 +217,6 @@ static int run_model(const struct judge *judge, const struct sample *s, struct v
     };
     struct world *world;
     struct loader *loader;
-    struct trace trace;
     int r = world_live(judge->scratch, s->uid, s->uid, &world, err);
 
     if (r < 0)
@@ -189,11 +224,7 @@ static int run_model(const struct judge *judge, const struct sample *s, struct v
     /* our trees carry the one link of /proc that a loader reads, or do without /proc */
     world->has_proc = tree_find(&s->tree, "/proc/self/exe") != NULL;
     loader = loader_new(world, &judge->cpu, s->cwd, s->secure);
-    r = loader_run(loader, &start, s->arena, &trace, err);
-    if (r == 0) {
-        lines_of_trace(&v->model, &trace, s->dlopens, s->n_dlopens);
-        v->model_exit = arena_strdup(s->arena, trace.exit_text);
-    }
+    r = run_twice(loader, &start, v, err);
     loader_free(loader);
     world_close(world);
     return r;
@@ -216,7 +247,7 @@ int judge_sample(const struct judge *judge, const struct sample *sample,
     if (r < 0)
         return r;
     v.same = lines_same(&v.real, &v.model, &v.at);
-    if (has_aborted(&v.traced) && v.at == v.real.n)
+    if (has_aborted(&v.traced) && v.at == v.real.n && !strstr(v.model.line[v.model.n - 1], "again"))
         v.same = true;
     *ret_verdict = v;
     return 0;
