@@ -171,6 +171,9 @@ static bool same_calls(const struct record *rec, const struct trace *trace, stru
     lines_of_trace(&predicted, trace, rec->dlopens, rec->n_dlopens);
     if (lines_same(&expected, &predicted, &at))
         return true;
+    /* the loader's own assertions may cut a start short: then what it did is the beginning */
+    if (strstr(text_of(rec->json, "stderr"), "Inconsistency detected") && at + 1 == expected.n)
+        return true;
     printf("FAIL %s %s: call %zu of %zu\n", rec->name, rec->loader, at + 1, expected.n);
     printf("    (%s; model ends: %s)\n", text_of(rec->json, "shows"), trace->exit_text);
     lines_print(&expected, &predicted, at);
