@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/follow.h"
 #include "cli/storm_text.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static const struct argp argp = {
 /* What the command gathers. */
 struct gathering {
     struct storm_options *options;
-    struct progress *progress;
+    struct progress_line *line;
     const char *cpu;
     struct arena arena; /* of the rows */
     struct storm_row *row;
@@ -83,13 +83,18 @@ struct gathering {
 static void gather(struct gathering *g, struct setting *setting, const char *program)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
-    const struct start start = options_start(&g->options->common, program);
+    struct followed followed;
     struct trace trace = {0};
     struct err err = {0};
     struct storm_row row;
 
-    if (loader_run(setting->loader, &start, &scratch, &trace, &err) < 0) {
-        log_error("%s", err.text);
+    if (follow(&g->options->common, setting, program, &scratch, &followed, &err) < 0 ||
+        loader_run(setting->loader, &followed.start, &scratch, &trace, &err) < 0) {
+        progress_line_end(g->line);
+        if (strstr(err.text, program))
+            log_warn("%s, skipping", err.text);
+        else
+            log_warn("%s, skipping '%s'", err.text, str_escape(&scratch, program));
         g->n_unread++;
         return;
     }
@@ -110,7 +115,7 @@ static int gather_live(struct gathering *g, struct err *err)
         g->cpu = arena_strdup(&g->arena, setting.cpu.name);
     for (size_t i = 0; r == 0 && i < o->n_args; i++) {
         gather(g, &setting, o->arg[i]);
-        progress_update(g->progress, "programs", i + 1, o->n_args);
+        progress_update(&g->line->progress, "programs", i + 1, o->n_args);
     }
     return r;
 }
@@ -185,7 +190,7 @@ static int run(int argc, char **argv)
 {
     struct progress_line line = progress_line(stderr);
     struct storm_options o = {.top = TOP_DEFAULT};
-    struct gathering g = {.options = &o, .progress = &line.progress};
+    struct gathering g = {.options = &o, .line = &line};
     struct err err = {0};
     int r, code;
 

@@ -67,6 +67,21 @@ static void print_text(const struct trace_options *o, const struct trace_view *v
     trace_text_summary(view);
 }
 
+/* The wrappers that were followed; the program's environment is what they leave. */
+static json_t *wrappers_json(const struct trace_view *view)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < view->n_wrappers; i++) {
+        json_t *object = json_object();
+
+        json_put_text(object, "path", view->wrapper[i].path);
+        json_put_text(object, "shell", view->wrapper[i].shell);
+        json_push(array, object);
+    }
+    return array;
+}
+
 static int print(const struct trace_options *o, const struct trace_view *view, struct err *err)
 {
     json_t *value;
@@ -77,6 +92,8 @@ static int print(const struct trace_options *o, const struct trace_view *view, s
         return 0;
     }
     value = trace_json(view->trace);
+    if (view->n_wrappers)
+        json_put(value, "wrappers", wrappers_json(view));
     r = json_print(value, view->to, view->term.is_terminal, err);
     json_decref(value);
     return r;
@@ -90,25 +107,31 @@ static int exit_code(const struct trace *trace)
 static int trace_program(struct trace_options *o, struct setting *setting, const char *program)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct start start = options_start(&o->common, program);
-    struct trace trace = {0};
-    struct err err = {0};
-    const struct trace_view view = {
+    struct trace_view view = {
         .to = stdout,
         .term = term_of(stdout),
         .arena = &arena,
-        .trace = &trace,
         .root = o->common.root,
-        .cwd = setting->cwd,
-        .env = start.env,
-        .n_env = start.n_env,
     };
+    struct followed followed;
+    struct trace trace = {0};
+    struct err err = {0};
 
-    start.record = true;
-    if (loader_run(setting->loader, &start, &arena, &trace, &err) < 0) {
+    if (follow(&o->common, setting, program, &arena, &followed, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_INCOMPLETE;
     }
+    followed.start.record = true;
+    if (loader_run(setting->loader, &followed.start, &arena, &trace, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_INCOMPLETE;
+    }
+    view.trace = &trace;
+    view.cwd = setting->cwd;
+    view.env = followed.start.env;
+    view.n_env = followed.start.n_env;
+    view.wrapper = followed.wrapper;
+    view.n_wrappers = followed.n_wrappers;
     if (print(o, &view, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_FAILED;

@@ -247,12 +247,20 @@ static void header_real_path(const struct trace_view *view)
         field(view, "", "which is %s", trace_shown(view, path));
 }
 
+static void header_wrapper(const struct trace_view *view, const struct wrapped *wrapper)
+{
+    field(view, "wrapper", "%s", trace_shown(view, wrapper->path));
+    if (wrapper->shell)
+        field(view, "", "a script for %s, whose own start is not counted here",
+              trace_shown(view, wrapper->shell));
+}
+
 void trace_text_header(const struct trace_view *view)
 {
     const struct trace *t = view->trace;
 
     for (size_t i = 0; i < view->n_wrappers; i++)
-        field(view, "wrapper", "%s", trace_shown(view, view->wrapper[i]));
+        header_wrapper(view, &view->wrapper[i]);
     field(view, "program", "%s", trace_shown(view, t->program));
     header_real_path(view);
     if (t->profile.text) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/term.h"
+#include "cli/follow.h"
 #include "loader/trace.h"
 
 struct trace_view {
@@ -18,7 +19,7 @@ struct trace_view {
     const char *root, *cwd; /* of the start; root NULL: "/" */
     const char *const *env; /* NAME=VALUE */
     size_t n_env;
-    const char *const *wrapper; /* scripts that were followed to the program, outermost first */
+    const struct wrapped *wrapper; /* what was followed to the program, outermost first */
     size_t n_wrappers;
 };
 
