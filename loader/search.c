@@ -93,26 +93,34 @@ static struct place probe(const struct walk *w, struct dir *dir, size_t cap)
     return world_at(run->world, at.node, w->name);
 }
 
+/* A file is there: its path as the loader composes it. Apart, so that misses need no such buffer.
+ */
+static __attribute__((noinline)) struct found open_there(struct walk *w, const struct dir *dir,
+                                                         size_t cap, struct node *node)
+{
+    struct run *run = w->run;
+    const size_t a = dir->path->len, b = run->setup->cap_len[cap], c = w->name->len;
+    struct found found;
+    char path[PATH_MAX];
+
+    memcpy(path, dir->path->text, a);
+    memcpy(path + a, run->setup->profile.caps[cap], b);
+    memcpy(path + a + b, w->name->text, c);
+    found = judge_open(run, intern_n(run->names, path, a + b + c), node, w->stage, false);
+    if (!found.image)
+        w->error = ENOENT;
+    return found;
+}
+
 static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
 {
     struct run *run = w->run;
     const char *cap_text = run->setup->profile.caps[cap];
     const struct place at = probe(w, dir, cap);
     const int error = open_error(run, at);
-    struct found found = {.stage = w->stage};
-    char path[PATH_MAX];
 
-    if (!error) {
-        const size_t a = dir->path->len, b = run->setup->cap_len[cap], c = w->name->len;
-
-        memcpy(path, dir->path->text, a);
-        memcpy(path + a, cap_text, b);
-        memcpy(path + a + b, w->name->text, c);
-        found = judge_open(run, intern_n(run->names, path, a + b + c), at.node, w->stage, false);
-        if (!found.image)
-            w->error = ENOENT;
-        return found;
-    }
+    if (!error)
+        return open_there(w, dir, cap, at.node);
     note_assumed(run, at, dir->path->text);
     w->error = error;
     run_call(run, (struct call){.kind = CALL_OPEN,
@@ -120,7 +128,7 @@ static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
                                 .outcome = OUTCOME_FAILED,
                                 .error = error,
                                 .path = run_path(run, dir->path->text, cap_text, w->name->text)});
-    return found;
+    return (struct found){.stage = w->stage};
 }
 
 /* After a miss in a directory of unknown state: the loader asks whether there is one at all. */
