@@ -172,6 +172,7 @@ CREATE TABLE storm (
     model    INTEGER NOT NULL,          -- version of the loader model that said so
     generation INTEGER NOT NULL,        -- of the index it was computed from
     outcome  TEXT NOT NULL,             -- 'ok', 'missing: NAME', ...
+    assumed  INTEGER NOT NULL,          -- 1: it rests on assumptions; a trace names them
     opens    INTEGER NOT NULL,          -- calls, all of them
     failed_opens INTEGER NOT NULL,      -- those that failed
     stats    INTEGER NOT NULL,

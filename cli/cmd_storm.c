@@ -7,7 +7,9 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/follow.h"
+#include "cli/index.h"
 #include "cli/storm_text.h"
+#include "scanner/index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,29 +82,41 @@ struct gathering {
     size_t n_unread;
 };
 
+static void skip(struct gathering *g, const char *program, const struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+
+    progress_line_end(g->line);
+    if (strstr(err->text, program))
+        log_warn("%s, skipping", err->text);
+    else
+        log_warn("%s, skipping '%s'", err->text, str_escape(&scratch, program));
+    g->n_unread++;
+}
+
+static void add_row(struct gathering *g, const char *program, const struct trace *trace)
+{
+    struct storm_row row = storm_row(trace);
+
+    row.program = arena_strdup(&g->arena, program);
+    row.exit_text = row.exit_text ? arena_strdup(&g->arena, row.exit_text) : NULL;
+    g->row = arena_grow(&g->arena, g->row, g->n_rows, sizeof(*g->row));
+    g->row[g->n_rows++] = row;
+}
+
+/* One program that was named: wrappers are followed. */
 static void gather(struct gathering *g, struct setting *setting, const char *program)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
     struct followed followed;
     struct trace trace = {0};
     struct err err = {0};
-    struct storm_row row;
 
     if (follow(&g->options->common, setting, program, &scratch, &followed, &err) < 0 ||
-        loader_run(setting->loader, &followed.start, &scratch, &trace, &err) < 0) {
-        progress_line_end(g->line);
-        if (strstr(err.text, program))
-            log_warn("%s, skipping", err.text);
-        else
-            log_warn("%s, skipping '%s'", err.text, str_escape(&scratch, program));
-        g->n_unread++;
-        return;
-    }
-    row = storm_row(&trace);
-    row.program = arena_strdup(&g->arena, program);
-    row.exit_text = row.exit_text ? arena_strdup(&g->arena, row.exit_text) : NULL;
-    g->row = arena_grow(&g->arena, g->row, g->n_rows, sizeof(*g->row));
-    g->row[g->n_rows++] = row;
+        loader_run(setting->loader, &followed.start, &scratch, &trace, &err) < 0)
+        skip(g, program, &err);
+    else
+        add_row(g, program, &trace);
 }
 
 static int gather_live(struct gathering *g, struct err *err)
@@ -111,14 +125,140 @@ static int gather_live(struct gathering *g, struct err *err)
     struct options *o = &g->options->common;
     int r = setting_live(o, &setting, err);
 
-    if (r == 0)
-        g->cpu = arena_strdup(&g->arena, setting.cpu.name);
-    for (size_t i = 0; r == 0 && i < o->n_args; i++) {
-        gather(g, &setting, o->arg[i]);
+    if (r < 0)
+        return r;
+    g->cpu = arena_strdup(&g->arena, setting.cpu.name);
+    for (size_t i = 0; i < o->n_args; i++) {
+        if (options_is_live(o, o->arg[i]))
+            gather(g, &setting, o->arg[i]);
         progress_update(&g->line->progress, "programs", i + 1, o->n_args);
     }
+    return 0;
+}
+
+/* ---- from the index */
+
+static int gather_names(struct gathering *g, struct indexed *indexed, struct err *err)
+{
+    const struct options *o = &g->options->common;
+
+    for (size_t i = 0; i < o->n_args; i++) {
+        const char **path;
+        size_t n;
+        int r;
+
+        if (options_is_live(o, o->arg[i]))
+            continue;
+        r = indexed_find(indexed, o->arg[i], &g->arena, &path, &n, err);
+        if (r == -ENOENT)
+            skip(g, o->arg[i], err);
+        else if (r < 0)
+            return r;
+        for (size_t k = 0; r == 0 && k < n; k++)
+            gather(g, &indexed->setting, path[k]);
+    }
+    return 0;
+}
+
+/* What was set besides the plain start, one thing a line: part of a storm's key. */
+static const char *scenario(struct arena *arena, const struct options *o)
+{
+    struct str text = {.arena = arena};
+
+    str_add(&text, "");
+    for (size_t i = 0; i < o->n_env; i++)
+        str_printf(&text, "%s\n", o->env[i]);
+    if (o->cwd)
+        str_printf(&text, "cwd %s\n", o->cwd);
+    for (size_t i = 0; i < o->n_dlopens; i++)
+        str_printf(&text, "dlopen %s %s\n", o->dlopens[i].name,
+                   o->dlopens[i].caller ? o->dlopens[i].caller : "");
+    return text.text;
+}
+
+/* Storms are a cache: an index that cannot be written, or is being written, stays without. */
+static void remember(const struct gathering *g, const struct storm_key *key,
+                     const struct indexed_program *program)
+{
+    CLEANUP(db_closep) struct db *db = NULL;
+    struct err err;
+
+    if (db_open(options_db(&g->options->common), DB_WRITE, &db, &err) < 0 ||
+        storm_remember(db, key, program, g->row, g->n_rows, &err) < 0)
+        log_debug("storms are not kept: %s", err.text);
+}
+
+/* Every program of the index, its own file: a wrapper is a program too. */
+static void compute_all(struct gathering *g, struct indexed *indexed,
+                        const struct indexed_program *program, size_t n)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        const struct start start = options_start(&g->options->common, program[i].path);
+        struct trace trace = {0};
+        struct err err = {0};
+
+        if (loader_run(indexed->setting.loader, &start, &scratch, &trace, &err) < 0)
+            skip(g, program[i].path, &err);
+        else
+            add_row(g, program[i].path, &trace);
+        arena_release(&scratch);
+        progress_update(&g->line->progress, "programs", i + 1, n);
+    }
+}
+
+static int gather_all(struct gathering *g, struct indexed *indexed, struct err *err)
+{
+    struct storm_key key = {.cpu = indexed->setting.cpu.name,
+                            .scenario = scenario(&g->arena, &g->options->common)};
+    struct indexed_program *program;
+    size_t n;
+    int r = index_generation(indexed->db, &key.generation, err);
+
+    if (r == 0)
+        r = storm_recall(indexed->db, &key, &g->arena, &g->row, &g->n_rows, err);
+    if (r < 0 || g->n_rows)
+        return r;
+    r = storm_programs(indexed->db, &g->arena, &program, &n, err);
+    if (r < 0)
+        return r;
+    compute_all(g, indexed, program, n);
+    if (g->n_rows == n)
+        remember(g, &key, program);
+    return 0;
+}
+
+static int gather_indexed(struct gathering *g, struct err *err)
+{
+    CLEANUP(indexed_release) struct indexed indexed = {0};
+    int r = indexed_open(&g->options->common, &indexed, err);
+
+    if (r < 0)
+        return r;
+    g->cpu = arena_strdup(&g->arena, indexed.setting.cpu.name);
+    return g->options->common.n_args ? gather_names(g, &indexed, err)
+                                     : gather_all(g, &indexed, err);
+}
+
+static int gather_everything(struct gathering *g, struct err *err)
+{
+    const struct options *o = &g->options->common;
+    bool live = false, indexed = o->n_args == 0;
+    int r = 0;
+
+    for (size_t i = 0; i < o->n_args; i++) {
+        live |= options_is_live(o, o->arg[i]);
+        indexed |= !options_is_live(o, o->arg[i]);
+    }
+    if (indexed)
+        r = gather_indexed(g, err);
+    if (r == 0 && live)
+        r = gather_live(g, err);
     return r;
 }
+
+/* ---- the answer */
 
 static json_t *row_json(const struct storm_row *row, const char *cpu)
 {
@@ -192,14 +332,14 @@ static int run(int argc, char **argv)
     struct storm_options o = {.top = TOP_DEFAULT};
     struct gathering g = {.options = &o, .line = &line};
     struct err err = {0};
-    int r, code;
+    int code, r;
 
     options_parse(&argp, argc, argv, &o);
-    r = gather_live(&g, &err);
+    r = gather_everything(&g, &err);
     progress_line_end(&line);
     if (r < 0)
         log_error("%s", err.text);
-    code = r < 0 ? EXIT_USAGE : report(&g);
+    code = r < 0 ? setting_failure(r) : report(&g);
     arena_release(&g.arena);
     options_release(&o.common);
     return code;

@@ -2,8 +2,10 @@
  * stormlint trace PROGRAM: every call that the loader makes, in order, with who asked and why.
  */
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/follow.h"
+#include "cli/index.h"
 #include "cli/trace_text.h"
 
 #include <errno.h>
@@ -104,7 +106,9 @@ static int exit_code(const struct trace *trace)
     return trace->exit == EXIT_OK || trace->exit == EXIT_NOT_DYNAMIC ? EXIT_FINE : EXIT_FINDINGS;
 }
 
-static int trace_program(struct trace_options *o, struct setting *setting, const char *program)
+/* `note`: NULL, or a sentence about what the setting cannot know of this program. */
+static int trace_program(struct trace_options *o, struct setting *setting, const char *program,
+                         const char *note)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace_view view = {
@@ -112,6 +116,7 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
         .term = term_of(stdout),
         .arena = &arena,
         .root = o->common.root,
+        .note = note,
     };
     struct followed followed;
     struct trace trace = {0};
@@ -139,20 +144,71 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
     return exit_code(&trace);
 }
 
-static int run(int argc, char **argv)
+static int trace_live(struct trace_options *o)
 {
     CLEANUP(setting_release) struct setting setting = {0};
-    struct trace_options o = {0};
     struct err err = {0};
-    int code = EXIT_USAGE;
+    const int r = setting_live(&o->common, &setting, &err);
+
+    if (r < 0) {
+        log_error("%s", err.text);
+        return setting_failure(r);
+    }
+    return trace_program(o, &setting, o->common.arg[0], NULL);
+}
+
+/* A name that several programs have is no answer: which ones is. */
+static int ambiguous(const char *name, const char *const *path, size_t n)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    log_error("'%s' is the name of %zu programs in the index; name one of them:", name, n);
+    for (size_t i = 0; i < n; i++)
+        fprintf(stderr, "  %s\n", str_escape(&arena, path[i]));
+    return EXIT_USAGE;
+}
+
+/* An index does not keep scripts, so what the wrapper of a program sets is not known there. */
+static const char *wrapper_note(struct arena *arena, const char *path)
+{
+    const char *name = str_base(path);
+
+    if (name[0] != '.' || !str_ends(name, "-wrapped"))
+        return NULL;
+    return arena_printf(
+        arena,
+        "'%s' is started by a wrapper, and what that sets is not in the index; give "
+        "the wrapper's path to have it followed",
+        name);
+}
+
+static int trace_indexed(struct trace_options *o)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    CLEANUP(indexed_release) struct indexed indexed = {0};
+    const char *name = o->common.arg[0], **path;
+    struct err err = {0};
+    size_t n;
+    int r = indexed_open(&o->common, &indexed, &err);
+
+    if (r == 0)
+        r = indexed_find(&indexed, name, &arena, &path, &n, &err);
+    if (r < 0) {
+        log_error("%s", err.text);
+        return setting_failure(r);
+    }
+    if (n > 1)
+        return ambiguous(name, path, n);
+    return trace_program(o, &indexed.setting, path[0], wrapper_note(&arena, path[0]));
+}
+
+static int run(int argc, char **argv)
+{
+    struct trace_options o = {0};
+    int code;
 
     options_parse(&argp, argc, argv, &o);
-    if (!options_is_live(&o.common, o.common.arg[0]))
-        log_error("'%s': only paths for now", o.common.arg[0]);
-    else if (setting_live(&o.common, &setting, &err) < 0)
-        log_error("%s", err.text);
-    else
-        code = trace_program(&o, &setting, o.common.arg[0]);
+    code = options_is_live(&o.common, o.common.arg[0]) ? trace_live(&o) : trace_indexed(&o);
     options_release(&o.common);
     return code;
 }

@@ -1,7 +1,6 @@
 #include "cli/options.h"
 
 #include "base/str.h"
-#include "cli/command.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -221,6 +220,11 @@ void setting_release(struct setting *setting)
     world_close(setting->world);
     arena_release(&setting->arena);
     *setting = (struct setting){0};
+}
+
+int setting_failure(int error)
+{
+    return error == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
 }
 
 void setting_enter(struct setting *setting, const char *cwd)

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "cli/command.h"
 #include "loader/loader.h"
 
 #include <argp.h>
@@ -71,6 +72,9 @@ MUST_CHECK int setting_live(struct options *options, struct setting *ret_setting
 MUST_CHECK int setting_index(struct options *options, struct world *world,
                              struct setting *ret_setting, struct err *err);
 void setting_release(struct setting *setting);
+
+/* The exit code when a setting cannot be made: a wrong command line, or something unreadable. */
+int setting_failure(int error);
 
 /* A start of `program` with the options' environment and dlopens; borrowed from them. */
 struct start options_start(const struct options *options, const char *program);

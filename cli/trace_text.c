@@ -274,6 +274,9 @@ void trace_text_header(const struct trace_view *view)
         field(view, "environment", "empty");
     for (size_t i = 0; i < view->n_env; i++)
         field(view, i ? "" : "environment", "%s", trace_shown(view, view->env[i]));
+    if (view->note)
+        field(view, "note", "%s%s%s", trace_on(view, STYLE_YELLOW), trace_shown(view, view->note),
+              trace_off(view));
     for (size_t i = 0; i < t->n_assumptions; i++)
         field(view, "assumed", "%s%s%s", trace_on(view, STYLE_YELLOW),
               trace_shown(view, t->assumption[i]), trace_off(view));

@@ -21,6 +21,7 @@ struct trace_view {
     size_t n_env;
     const struct wrapped *wrapper; /* what was followed to the program, outermost first */
     size_t n_wrappers;
+    const char *note; /* NULL, or one more assumption: a sentence */
 };
 
 /* ---- trace_text.c */
