@@ -15,7 +15,14 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &cmd_scan, &cmd_storm, &cmd_trace, &cmd_check, &cmd_plan, NULL,
+    // clang-format off
+    &cmd_scan,
+    &cmd_storm,
+    &cmd_trace,
+    &cmd_check,
+    &cmd_plan,
+    NULL,
+    // clang-format on
 };
 
 static int print_help(FILE *to)
