@@ -116,12 +116,12 @@ static int plan_argument(struct plan_options *o, const struct subject_query *que
                          struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    const char **program;
+    struct program *program;
     struct plan plan = {0};
     size_t n;
     int r;
 
-    if ((r = package_programs(query->world, arg, &arena, &program, &n, err)) < 0)
+    if ((r = package_programs(query, arg, &arena, &program, &n, err)) < 0)
         return r;
     if (n == 0)
         return err_set(err, ENOENT, "'%s': there is no program in it", arg);

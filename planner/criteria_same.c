@@ -54,12 +54,10 @@ static void compare_answers(const struct trace *before, const struct trace *afte
     }
 }
 
-/* One level: false, and evidence, when something is another. */
-static bool same_start(const struct judge *judge, size_t level, struct judgement *ret)
+/* One start: false, and evidence, when something is another. */
+static bool same_start(const struct judge *judge, const struct trace *before,
+                       const struct trace *after, const char *cpu, struct judgement *ret)
 {
-    const struct trace *before = &judge->subject->level[level].trace;
-    const struct trace *after = &judge->after[level].trace;
-    const char *cpu = judge->subject->level[level].cpu.name;
     size_t at = first_load_difference(before, after), had = ret->n_evidence;
 
     if (before->exit != after->exit)
@@ -77,21 +75,53 @@ static bool same_start(const struct judge *judge, size_t level, struct judgement
     return ret->n_evidence == had;
 }
 
+/* The same under the variables that its wrapper sets. `ret_text`: what it costs there. */
+static int same_overridden(struct judge *judge, struct judgement *ret, bool *ret_same,
+                           const char **ret_text, struct err *err)
+{
+    const struct subject *s = judge->subject;
+    const struct scenario scenario = {.overridden = true, .reader = judge->reader};
+    const struct scenario as_built = {.overridden = true};
+    CLEANUP(run_close) struct run before = {0};
+    CLEANUP(run_close) struct run after = {0};
+    const struct storm *b = &before.trace.storm, *a = &after.trace.storm;
+    int r;
+
+    if ((r = simulate(s, NULL, &as_built, s->policy_level, &before, err)) < 0 ||
+        (r = simulate(s, judge->edits, &scenario, s->policy_level, &after, err)) < 0)
+        return r;
+    *ret_same = same_start(judge, &before.trace, &after.trace, "with its environment", ret);
+    *ret_text = arena_printf(judge->arena,
+                             "; with the variables of its environment, too (failed opens and stats "
+                             "there: %u+%u become %u+%u)",
+                             b->failed_opens, b->failed_stats, a->failed_opens, a->failed_stats);
+    return 0;
+}
+
 int judge_same_libraries(struct judge *judge, struct judgement *ret, struct err *err)
 {
     const struct subject *s = judge->subject;
-    bool same = true;
+    const char *overridden = "";
+    bool same = true, more = true;
     size_t i;
+    int r;
 
-    (void)err;
     for (i = 0; i < s->n_levels; i++)
-        same &= same_start(judge, i, ret);
+        same &= same_start(judge, &s->level[i].trace, &judge->after[i].trace, s->level[i].cpu.name,
+                           ret);
+    if (subject_is_overridden(s) && (r = same_overridden(judge, ret, &more, &overridden, err)) < 0)
+        return r;
     ret->scenario = "start on every CPU level";
-    ret->verdict = same ? VERDICT_PASS : VERDICT_FAIL;
-    ret->reason = same ? arena_printf(judge->arena,
-                                      "the same %zu objects in the same order on %zu CPU level%s",
-                                      s->trace->n_loaded, s->n_levels, s->n_levels > 1 ? "s" : "")
-                       : "another file, another order, or another end";
+    ret->verdict = same && more ? VERDICT_PASS : VERDICT_FAIL;
+    if (!same)
+        ret->reason = "another file, another order, or another end";
+    else if (!more)
+        ret->reason = "another file or order with LD_LIBRARY_PATH or LD_PRELOAD as its wrapper "
+                      "sets them";
+    else
+        ret->reason = arena_printf(
+            judge->arena, "the same %zu objects in the same order on %zu CPU level%s%s",
+            s->trace->n_loaded, s->n_levels, s->n_levels > 1 ? "s" : "", overridden);
     return 0;
 }
 

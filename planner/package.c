@@ -10,10 +10,10 @@ enum { MAX_DEPTH = 16, MAX_ENTRIES = 200000, MAX_PROGRAMS = 5000 };
 /* ---- finding programs */
 
 struct search {
-    struct world *world;
+    const struct subject_query *query;
     struct arena *arena;
-    const char **program;
-    size_t n_programs, n_entries;
+    struct program *program, *wrapped; /* wrapped: what wrappers told */
+    size_t n_programs, n_wrapped, n_entries;
 };
 
 struct entries {
@@ -32,20 +32,42 @@ static void add_entry(void *data, const char *name)
     entries->name[entries->n++] = arena_strdup(entries->arena, name);
 }
 
-static void add_program(struct search *s, struct node *node)
+static void add(struct arena *arena, struct program **list, size_t *n, struct program program)
 {
-    const struct object *object = world_object(s->world, node);
-
-    if (!object || !object_is_program(object) || object->ldso || s->n_programs >= MAX_PROGRAMS)
+    if (*n >= MAX_PROGRAMS)
         return;
-    s->program = arena_grow(s->arena, s->program, s->n_programs, sizeof(*s->program));
-    s->program[s->n_programs++] = world_path(s->arena, node);
+    *list = arena_grow(arena, *list, *n, sizeof(**list));
+    (*list)[(*n)++] = program;
+}
+
+static void look_at(struct search *s, struct node *node)
+{
+    const struct subject_query *q = s->query;
+    const struct object *object = world_object(q->world, node);
+    struct program program = {.env = q->env, .n_env = q->n_env};
+    struct err ignored; /* a script that is no wrapper is none of our business */
+    struct place at;
+
+    program.path = world_path(s->arena, node);
+    if (object && object_is_program(object) && !object->ldso)
+        add(s->arena, &s->program, &s->n_programs, program);
+    if ((object && !object_is_program(object)) || !(node->mode & 0111) ||
+        program_follow(q->world, program.path, q->env, q->n_env, s->arena, &program, &ignored) <
+            0 ||
+        !program.wrapper)
+        return;
+    at = world_walk(q->world, NULL, program.path);
+    if (at.error)
+        return;
+    program.path = world_path(s->arena, at.node);
+    add(s->arena, &s->wrapped, &s->n_wrapped, program);
 }
 
 static int walk(struct search *s, struct node *dir, unsigned depth, struct err *err)
 {
+    struct world *world = s->query->world;
     struct entries entries = {.arena = s->arena};
-    int r = world_list(s->world, dir, add_entry, &entries);
+    int r = world_list(world, dir, add_entry, &entries);
     size_t i;
 
     if (r < 0)
@@ -54,10 +76,10 @@ static int walk(struct search *s, struct node *dir, unsigned depth, struct err *
         return err_set(err, E2BIG, "'%s': too deep or too many entries for one package",
                        world_path(s->arena, dir));
     for (i = 0; i < entries.n && r == 0; i++) {
-        struct node *node = world_child(s->world, dir, intern(s->world->names, entries.name[i]));
+        struct node *node = world_child(world, dir, intern(world->names, entries.name[i]));
 
         if (node && node->kind == NODE_FILE)
-            add_program(s, node);
+            look_at(s, node);
         else if (node && node->kind == NODE_DIR)
             r = walk(s, node, depth + 1, err);
     }
@@ -66,30 +88,47 @@ static int walk(struct search *s, struct node *dir, unsigned depth, struct err *
 
 static int by_path(const void *a, const void *b)
 {
-    const char *const *x = a, *const *y = b;
+    const struct program *x = a, *y = b;
 
-    return strcmp(*x, *y);
+    return strcmp(x->path, y->path);
 }
 
-int package_programs(struct world *world, const char *path, struct arena *arena,
-                     const char ***ret_program, size_t *ret_n, struct err *err)
+/* Give each program the environment of the first wrapper around it. */
+static void match_wrappers(struct search *s)
 {
-    struct search s = {.world = world, .arena = arena};
-    struct place at = world_walk(world, NULL, path);
+    size_t i, k;
+
+    for (i = 0; i < s->n_programs; i++)
+        for (k = 0; k < s->n_wrapped; k++)
+            if (!strcmp(s->program[i].path, s->wrapped[k].path)) {
+                s->program[i] = s->wrapped[k];
+                break;
+            }
+}
+
+int package_programs(const struct subject_query *query, const char *path, struct arena *arena,
+                     struct program **ret_program, size_t *ret_n, struct err *err)
+{
+    struct search s = {.query = query, .arena = arena};
+    struct place at = world_walk(query->world, NULL, path);
     int r;
 
     if (at.error)
         return err_set(err, at.error, "'%s': %s", path, strerror(at.error));
     if (at.node->kind != NODE_DIR) {
-        *ret_program = arena_calloc(arena, 1, sizeof(**ret_program));
-        (*ret_program)[0] = path;
-        *ret_n = 1;
-        return 0;
+        s.program = arena_calloc(arena, 1, sizeof(*s.program));
+        r = program_follow(query->world, path, query->env, query->n_env, arena, s.program, err);
+        s.n_programs = 1;
+    } else {
+        r = walk(&s, at.node, 0, err);
+        if (s.n_programs > 1)
+            qsort(s.program, s.n_programs, sizeof(*s.program), by_path);
+        if (s.n_wrapped > 1)
+            qsort(s.wrapped, s.n_wrapped, sizeof(*s.wrapped), by_path);
+        match_wrappers(&s);
     }
-    if ((r = walk(&s, at.node, 0, err)) < 0)
+    if (r < 0)
         return r;
-    if (s.n_programs > 1)
-        qsort(s.program, s.n_programs, sizeof(*s.program), by_path);
     *ret_program = s.program;
     *ret_n = s.n_programs;
     return 0;
@@ -133,7 +172,7 @@ static int decide_for(const struct subject_query *query, struct arena *arena,
     return r < 0 ? r : decide(subject, ret_decision, err);
 }
 
-int package_plan(const struct subject_query *query, const char *const *program, size_t n,
+int package_plan(const struct subject_query *query, const struct program *program, size_t n,
                  struct arena *arena, struct plan *ret_plan, struct err *err)
 {
     struct plan plan = {0};
@@ -143,7 +182,10 @@ int package_plan(const struct subject_query *query, const char *const *program, 
     int r;
 
     for (i = 0; i < n; i++) {
-        q.program = program[i];
+        q.program = program[i].path;
+        q.env = program[i].env;
+        q.n_env = program[i].n_env;
+        q.wrapper = program[i].wrapper;
         q.farm = query->farm;
         if ((r = decide_for(&q, arena, &d, err)) < 0)
             return r;

@@ -6,19 +6,22 @@
  */
 #pragma once
 
+#include "planner/follow.h"
 #include "planner/plan.h"
 
 /*
  * Every program (an ELF file that names its loader) below a directory, by path, each file once;
- * links are not followed. `path` may be a program itself. Fails when it cannot be looked at, or
- * when there is too much in it.
+ * links are not followed. Wrappers in it tell the environment of what they wrap. `path` may also be
+ * a program or a wrapper itself: then it is what that becomes. Fails when it cannot be looked at,
+ * or when there is too much in it.
  */
-MUST_CHECK int package_programs(struct world *world, const char *path, struct arena *arena,
-                                const char ***ret_program, size_t *ret_n, struct err *err);
+MUST_CHECK int package_programs(const struct subject_query *query, const char *path,
+                                struct arena *arena, struct program **ret_program, size_t *ret_n,
+                                struct err *err);
 
 /*
  * Decide for each program and put it into one plan. All programs must be of one package (or there
  * is only one). `query` says everything but the program.
  */
-MUST_CHECK int package_plan(const struct subject_query *query, const char *const *program, size_t n,
-                            struct arena *arena, struct plan *ret_plan, struct err *err);
+MUST_CHECK int package_plan(const struct subject_query *query, const struct program *program,
+                            size_t n, struct arena *arena, struct plan *ret_plan, struct err *err);

@@ -176,6 +176,13 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
 
     for (i = 0; i < s->trace->n_assumptions; i++)
         add_note(object, arena, arena_strdup(arena, s->trace->assumption[i]));
+    if (s->wrapper)
+        add_note(object, arena,
+                 arena_printf(arena,
+                              "started by the wrapper '%s': the plan is made without the "
+                              "LD_LIBRARY_PATH and LD_PRELOAD it may set, and checked with "
+                              "them",
+                              str_escape(arena, s->wrapper)));
     if (!(METHOD_BIT(d->chosen) & METHODS_FARM))
         return;
     note_left_out(d, object, arena);

@@ -34,38 +34,18 @@ void trace_keep(struct trace *trace, struct arena *arena)
     p->caps = keep_texts(arena, p->caps, p->n_caps);
 }
 
-/* NAME=VALUE:OLD for a variable that the environment may already have. */
-static const char *prepend(struct arena *arena, const struct subject *s, const char *name,
-                           const char *value, const char *separator, size_t *ret_at)
-{
-    size_t i, len = strlen(name);
-
-    *ret_at = s->n_env;
-    for (i = 0; i < s->n_env; i++)
-        if (!strncmp(s->env[i], name, len) && s->env[i][len] == '=') {
-            *ret_at = i;
-            return arena_printf(arena, "%s=%s%s%s", name, value, separator, s->env[i] + len + 1);
-        }
-    return arena_printf(arena, "%s=%s", name, value);
-}
-
 static size_t environment(struct arena *arena, const struct subject *s,
                           const struct scenario *scenario, const char ***ret_env)
 {
-    const char **env = arena_calloc(arena, s->n_env + 3, sizeof(*env));
-    const char *text;
-    size_t n = s->n_env, at;
+    const char **env = arena_calloc(arena, s->n_full_env + 3, sizeof(*env));
+    size_t n = scenario->overridden ? s->n_full_env : s->n_env;
 
     if (n)
-        memcpy(env, s->env, n * sizeof(*env));
-    if (scenario->library_path) {
-        text = prepend(arena, s, "LD_LIBRARY_PATH", scenario->library_path, ":", &at);
-        env[at == s->n_env ? n++ : at] = text;
-    }
-    if (scenario->preload) {
-        text = prepend(arena, s, "LD_PRELOAD", scenario->preload, " ", &at);
-        env[at == s->n_env ? n++ : at] = text;
-    }
+        memcpy(env, scenario->overridden ? s->full_env : s->env, n * sizeof(*env));
+    if (scenario->library_path)
+        env[n++] = arena_printf(arena, "LD_LIBRARY_PATH=%s", scenario->library_path);
+    if (scenario->preload)
+        env[n++] = arena_printf(arena, "LD_PRELOAD=%s", scenario->preload);
     *ret_env = env;
     return n;
 }

@@ -23,11 +23,12 @@ struct decoy {
 
 struct scenario {
     const char *name;           /* for people: "LD_LIBRARY_PATH with a copy of every library" */
-    const char *library_path;   /* put in front of LD_LIBRARY_PATH; NULL: nothing */
-    const char *preload;        /* put in front of LD_PRELOAD; NULL: nothing */
+    const char *library_path;   /* LD_LIBRARY_PATH; NULL: not set */
+    const char *preload;        /* LD_PRELOAD; NULL: not set */
     const struct decoy *decoys; /* laid over the world */
     size_t n_decoys;
-    bool reader; /* the program's loader reads resolution notes, whatever it does by itself */
+    bool overridden; /* with the variables of the environment that override libraries */
+    bool reader;     /* the program's loader reads resolution notes, whatever it does by itself */
 };
 
 struct run {
@@ -49,8 +50,7 @@ void run_close(struct run *run);
 void trace_keep(struct trace *trace, struct arena *arena);
 
 /*
- * Do two runs load the same files in the same order? Files count by identity; returns the position
- * of the first difference, or SIZE_MAX. `skip` objects of each that are decoys of nothing are
- * compared as they are.
+ * Do two runs load the same files in the same order? Files count by identity. Returns the position
+ * of the first difference, or SIZE_MAX.
  */
 size_t first_load_difference(const struct trace *a, const struct trace *b);

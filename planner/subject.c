@@ -175,6 +175,19 @@ static int find_levels(struct subject *s, const char *wanted, struct err *err)
     return 0;
 }
 
+static void split_environment(struct subject *s, const char *const *env, size_t n)
+{
+    const char **plain = arena_calloc(s->arena, n + 1, sizeof(*plain));
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        if (!str_starts(env[i], "LD_LIBRARY_PATH=") && !str_starts(env[i], "LD_PRELOAD="))
+            plain[s->n_env++] = env[i];
+    s->env = plain;
+    s->full_env = env;
+    s->n_full_env = n;
+}
+
 static int start_all(struct subject *s, struct err *err)
 {
     struct start start = {.program = s->program, .env = s->env, .n_env = s->n_env, .record = true};
@@ -218,8 +231,7 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
         .policy = query->policy,
         .arena = arena,
         .program = query->program,
-        .env = query->env,
-        .n_env = query->n_env,
+        .wrapper = query->wrapper,
         .cwd = query->cwd ? query->cwd : "/",
         .farm = query->farm,
     };
@@ -229,6 +241,7 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
 
     if (at.error)
         return err_set(err, at.error, "'%s': %s", s.program, strerror(at.error));
+    split_environment(&s, query->env, query->n_env);
     s.node = at.node;
     s.object = world_object(s.world, s.node);
     if (!s.object)

@@ -49,9 +49,14 @@ struct subject {
     const struct object *object;
     struct node *node;
 
-    const char *const *env;
-    size_t n_env;
+    /*
+     * The environment, without and with what overrides libraries (LD_LIBRARY_PATH, LD_PRELOAD): a
+     * plan must hold for both, so it is made without and checked with them.
+     */
+    const char *const *env, *const *full_env;
+    size_t n_env, n_full_env;
     const char *cwd;
+    const char *wrapper; /* that sets the environment; NULL: none */
 
     struct level level[MAX_LEVELS]; /* lowest first */
     size_t n_levels;
@@ -66,9 +71,10 @@ struct subject_query {
     const char *program;
     const char *const *env;
     size_t n_env;
-    const char *cwd;  /* NULL: "/" */
-    const char *cpu;  /* NULL: the policy's, or the machine's default */
-    const char *farm; /* NULL: the usual place */
+    const char *wrapper; /* NULL: none */
+    const char *cwd;     /* NULL: "/" */
+    const char *cpu;     /* NULL: the policy's, or the machine's default */
+    const char *farm;    /* NULL: the usual place */
 };
 
 /*
@@ -77,6 +83,12 @@ struct subject_query {
  */
 MUST_CHECK int subject_init(struct subject *ret_subject, const struct subject_query *query,
                             struct arena *arena, struct err *err);
+
+/* Does its environment override libraries? */
+static inline bool subject_is_overridden(const struct subject *subject)
+{
+    return subject->n_full_env != subject->n_env;
+}
 
 /* Is this directory (or file) in one of the policy's stores? */
 bool subject_in_store(const struct subject *subject, const char *path);

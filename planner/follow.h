@@ -1,0 +1,22 @@
+/*
+ * Following wrappers: which program a path becomes when it is started, and with which environment.
+ */
+#pragma once
+
+#include "loader/world.h"
+
+/* A program to be planned. */
+struct program {
+    const char *path;
+    const char *const *env; /* NAME=VALUE, what its wrapper sets put in */
+    size_t n_env;
+    const char *wrapper; /* the outermost wrapper; NULL: none */
+};
+
+/*
+ * The program behind `path`. A path that is a program itself, or leads nowhere, is returned as it
+ * is; a script that cannot be followed is an error that says why.
+ */
+MUST_CHECK int program_follow(struct world *world, const char *path, const char *const *env,
+                              size_t n_env, struct arena *arena, struct program *ret_program,
+                              struct err *err);
