@@ -1,5 +1,6 @@
 #include "planner/decide.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -104,11 +105,62 @@ static bool absolute_asked(const struct decision *d, enum method *ret_method,
     return true;
 }
 
+/* Libraries that load drivers of the machine: what replaces them brings needed names of its own. */
+static const char *driver_loader(const struct subject *s)
+{
+    static const char *const globs[] = {
+        "libGL.so.*",  "libGLX.so.*",    "libEGL.so.*",    "libOpenGL.so.*", "libGLESv*.so.*",
+        "libgbm.so.*", "libvulkan.so.*", "libOpenCL.so.*", "libva.so.*",     "libvdpau.so.*",
+    };
+    const char *const *glob;
+    size_t i;
+
+    for (i = 1; i < s->trace->n_loaded; i++)
+        for_each (glob, globs)
+            if (s->trace->loaded[i].soname && !fnmatch(*glob, s->trace->loaded[i].soname, 0))
+                return s->trace->loaded[i].soname;
+    return NULL;
+}
+
+/* Is the driver link in a run path of the graph? */
+static bool has_driver_link(const struct subject *s)
+{
+    const char *run_path;
+    size_t i;
+
+    for (i = 0; i < s->trace->n_loaded; i++) {
+        run_path = s->trace->loaded[i].object ? s->trace->loaded[i].object->runpath : NULL;
+        if (run_path && strstr(run_path, "/run/opengl-driver"))
+            return true;
+    }
+    return false;
+}
+
+static bool drivers(const struct decision *d, enum method *ret_method, const char **ret_reason)
+{
+    const char *library = driver_loader(d->subject);
+
+    if (!library || !would_do(d, METHOD_FARM_OWN) ||
+        (!has_driver_link(d->subject) && !subject_is_overridden(d->subject)))
+        return false;
+    *ret_method =
+        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving ? METHOD_NONE : METHOD_FARM_OWN;
+    *ret_reason =
+        arena_printf(d->subject->arena,
+                     "it reaches %s, and a driver directory or its wrapper's "
+                     "LD_LIBRARY_PATH replaces such libraries: a replacement with needed "
+                     "names of its own is loaded in the order as built only with scope "
+                     "own%s",
+                     library, *ret_method == METHOD_NONE ? ", which saves too little" : "");
+    return true;
+}
+
 static bool small_graph(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
     size_t n = subject_libraries(d->subject);
 
-    if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph)
+    if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph ||
+        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving)
         return false;
     *ret_method = METHOD_FARM_OWN;
     *ret_reason = arena_printf(d->subject->arena,
@@ -122,7 +174,8 @@ static bool little_more(const struct decision *d, enum method *ret_method, const
 {
     uint64_t own, lifted;
 
-    if (!would_do(d, METHOD_FARM_OWN) || !would_do(d, METHOD_FARM_LIFTED))
+    if (!would_do(d, METHOD_FARM_OWN) || !would_do(d, METHOD_FARM_LIFTED) ||
+        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving)
         return false;
     own = option_failed(d, METHOD_FARM_OWN);
     lifted = option_failed(d, METHOD_FARM_LIFTED);
@@ -174,6 +227,10 @@ static const struct branch table[] = {
      absolute_asked},
     {"reader-there", "the target's loader reads notes: note, unless lifting saves clearly more",
      reader_there},
+    {"drivers",
+     "it reaches libraries that load drivers, and there is a driver directory or an override: farm "
+     "own",
+     drivers},
     {"small-graph", "not more than small_graph libraries: farm own", small_graph},
     {"little-more", "lifting saves less than lift_saving calls beyond own: farm own", little_more},
     {"lifted", "farm lifted", lifted_farm},

@@ -20,10 +20,11 @@ static const struct proxy proxies[] = {
 
 static const struct review reviews[] = {
     {"libcrypto.so.[13]*", NULL,
-     "it asks for its own name only to open itself once more, which keeps it in memory"},
-    {"libpulse.so.0", NULL, "it asks where the program's main() is, to name the program"},
-    {"libpulsecommon-*.so", NULL, "it asks where the program's main() is, to name the program"},
-    {"libinkscape_base.so.*", NULL, "it asks only to print a stack trace after a crash"},
+     "it only opens itself once more by that name, which keeps it in memory"},
+    {"libpulse.so.0", NULL, "it only asks where the program's main() is, to name the program"},
+    {"libpulsecommon-*.so", NULL,
+     "it only asks where the program's main() is, to name the program"},
+    {"libinkscape_base.so.*", NULL, "it only prints stack traces with it"},
     {"libnspr4.so", NULL, "it only answers where others are (PR_GetLibraryFilePathname)"},
     {"libnss3.so", NULL, "it resolves the links of its own path when nothing is beside it"},
     {"libnssutil3.so", NULL, "it resolves the links of its own path when nothing is beside it"},
@@ -93,7 +94,7 @@ static const char *reason_to_keep(const struct subject *s, const struct loaded *
     const char *found;
 
     if ((found = import_names(s->arena, object->imports)))
-        return arena_printf(s->arena, "it can ask for its own path (imports %s)", found);
+        return arena_printf(s->arena, "it can ask for its own path (%s)", found);
     if (has_token(object->runpath) || has_token(object->rpath))
         return "its run path has a token that stands for its own directory";
     if ((found = token_in_needed(object)))

@@ -153,20 +153,47 @@ static void add_note(struct plan_object *object, struct arena *arena, const char
 static void note_left_out(const struct decision *d, struct plan_object *object, struct arena *arena)
 {
     const struct subject *s = d->subject;
+    const struct storm *after = &d->option[d->chosen].verdicts.after[s->policy_level];
+    const size_t k = s->trace->profile.n_levels;
+    struct str names = {.arena = arena};
     struct wanted *wanted;
-    size_t n = wanted_list(s, d->option[d->chosen].strategy->scope, &wanted), i;
+    size_t n = wanted_list(s, d->option[d->chosen].strategy->scope, &wanted), i, n_left = 0;
     const char *why;
 
     for (i = 0; i < n; i++) {
         why = wanted[i].opened ? keep_out_of_farm(s, &wanted[i]) : NULL;
-        if (why && !strchr(wanted[i].name, '/'))
+        if (!why || strchr(wanted[i].name, '/'))
+            continue;
+        n_left++;
+        str_printf(&names, "%s%s: %s", names.len ? "; " : "", str_escape(arena, wanted[i].name),
+                   why);
+    }
+    if (n_left == 0)
+        return;
+    add_note(object, arena,
+             arena_printf(arena,
+                          "%zu librar%s out of the farm and keep%s the path as built; the "
+                          "directories follow the farm. Of the %" PRIu32 "+%" PRIu32
+                          " failed calls that are left, %zu+%zu are the farm's glibc-hwcaps "
+                          "levels; the rest is for looking into the farm in vain, and for those "
+                          "directories and their levels (%s)",
+                          n_left, n_left == 1 ? "y stays" : "ies stay", n_left == 1 ? "s" : "",
+                          after->failed_opens, after->failed_stats, k, k, names.text));
+}
+
+/* What goes into the farm although it could ask for its path. */
+static void note_cleared(const struct subject *s, struct plan_object *object, struct arena *arena)
+{
+    size_t i;
+
+    for (i = 0; i < s->trace->n_loaded; i++)
+        if (s->member[i].cleared)
             add_note(object, arena,
                      arena_printf(arena,
-                                  "%s stays out of the farm (%s); its directory follows the farm: "
-                                  "one failed open in the farm, and what the directory costs at "
-                                  "first sight",
-                                  str_escape(arena, wanted[i].name), why));
-    }
+                                  "%s imports what tells it its own path, which will be the "
+                                  "farm's: %s",
+                                  str_escape(arena, str_base(s->member[i].loaded->path)),
+                                  s->member[i].cleared));
 }
 
 static void add_notes(const struct decision *d, struct plan_object *object, struct arena *arena)
@@ -186,14 +213,7 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
     if (!(METHOD_BIT(d->chosen) & METHODS_FARM))
         return;
     note_left_out(d, object, arena);
-    for (i = 0; i < s->trace->n_loaded; i++)
-        if (s->member[i].cleared)
-            add_note(object, arena,
-                     arena_printf(arena,
-                                  "%s could find files from its path, and goes into the farm "
-                                  "all the same: %s",
-                                  str_escape(arena, str_base(s->member[i].loaded->path)),
-                                  s->member[i].cleared));
+    note_cleared(s, object, arena);
     if (METHOD_BIT(d->chosen) & METHODS_LIFTED)
         add_note(object, arena,
                  "lift last: a tool that sets the run path afterwards takes away what the needed "
