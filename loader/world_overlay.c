@@ -11,10 +11,11 @@
  * costs as much as its edits.
  */
 
-enum { OVERLAY_DEV = 0x6f766c79 }; /* a device number of its own: new files equal no old one */
+/* Device numbers of overlays, one a depth: new files equal no old one. */
+enum { OVERLAY_DEV = 0x6f766c79 };
 
 struct overlay {
-    uint64_t inodes;
+    uint64_t dev, inodes;
     struct node **added; /* for list */
     size_t n_added;
 };
@@ -60,13 +61,18 @@ static const struct world_ops overlay_ops = {.list = overlay_list};
 struct world *world_overlay(struct world *under)
 {
     struct world *world = world_new(&overlay_ops, NULL, under->uid, under->gid);
+    struct overlay *o;
 
     intern_free(world->names);
     world->names = under->names;
     world->under = under;
     world->root = under->root;
     world->has_proc = under->has_proc;
-    world->data = arena_alloc(world->arena, sizeof(struct overlay));
+    o = arena_alloc(world->arena, sizeof(*o));
+    o->dev = OVERLAY_DEV;
+    for (const struct world *below = under; below->under; below = below->under)
+        o->dev++;
+    world->data = o;
     return world;
 }
 
@@ -79,7 +85,7 @@ static struct node *node_add(struct world *world, struct node *dir, const struct
 
     node->parent = dir;
     node->name = name;
-    node->dev = OVERLAY_DEV;
+    node->dev = o->dev;
     node->ino = ++o->inodes;
     node->laid_over = true;
     world_remember(world, dir, name, node, 0);
