@@ -1,15 +1,10 @@
 #include "loader/cpu.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
-#endif
-
-#ifndef EM_LOONGARCH
-#define EM_LOONGARCH 258
 #endif
 
 static const char *const none[] = {NULL};
@@ -20,11 +15,21 @@ static const char *const z14[] = {"z14", "z13", NULL};
 static const char *const z15[] = {"z15", "z14", "z13", NULL};
 static const char *const z16[] = {"z16", "z15", "z14", "z13", NULL};
 static const char *const z17[] = {"z17", "z16", "z15", "z14", "z13", NULL};
-static const char *const aarch64_legacy[] = {"atomics", NULL};
-static const char *const ppc_legacy[] = {"dfp", "altivec", NULL};
-static const char *const i686_legacy[] = {"sse2", NULL};
-static const char *const s390_legacy[] = {"zarch", "ldisp", "eimm", "dfp",
-                                          "vx",    "vxe",   "vxe2", NULL};
+
+static const struct hwcap no_legacy[] = {{NULL, 0}};
+static const struct hwcap aarch64_legacy[] = {{"atomics", 8}, {NULL, 0}};
+static const struct hwcap arm_legacy[] = {{"vfp", 6}, {"neon", 12}, {NULL, 0}};
+static const struct hwcap ppc_legacy[] = {{"dfp", 10}, {"altivec", 28}, {NULL, 0}};
+static const struct hwcap i686_legacy[] = {{"sse2", 0}, {NULL, 0}};
+/* what every machine since z10 has, then with the vector units of z13, z14 and z15 */
+static const struct hwcap z10_legacy[] = {
+    {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {NULL, 0}};
+static const struct hwcap z13_legacy[] = {
+    {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {"vx", 11}, {NULL, 0}};
+static const struct hwcap z14_legacy[] = {
+    {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {"vx", 11}, {"vxe", 13}, {NULL, 0}};
+static const struct hwcap z15_legacy[] = {{"zarch", 1}, {"ldisp", 4}, {"eimm", 5},  {"dfp", 6},
+                                          {"vx", 11},   {"vxe", 13},  {"vxe2", 15}, {NULL, 0}};
 
 /*
  * What levels and platforms are made of. One row a feature: where CPUID tells it and which state
@@ -146,12 +151,14 @@ bool cpu_hide(struct cpu *cpu, const char *tunables)
 #define X86(text, level_, vendor)                                                                  \
     {                                                                                              \
         .name = (text), .machine = EM_X86_64, .platform = "x86_64", .x86_level = (level_),         \
-        .intel = (vendor), .levels = none, .legacy = none                                          \
+        .intel = (vendor), .levels = none, .legacy = no_legacy, .vdso = "linux-vdso.so.1"          \
     }
-#define OTHER(text, em, platform_, levels_, legacy_)                                               \
+#define LEVELS(levels_, legacy_) .levels = (levels_), .legacy = (legacy_)
+#define PLATFORM(name, bit)      .platform = (name), .platform_bit = (bit)
+#define S390(text, levels_, legacy_, bit)                                                          \
     {                                                                                              \
-        .name = (text), .machine = (em), .platform = (platform_), .levels = (levels_),             \
-        .legacy = (legacy_)                                                                        \
+        "s390x-" text, EM_S390, LEVELS(levels_, legacy_), PLATFORM(text, bit),                     \
+            .vdso = "linux-vdso64.so.1", .from_source = true                                       \
     }
 
 /* The first CPU of a machine is its default; cpu_default() changes that for x86-64 to v3. */
@@ -164,21 +171,29 @@ static const struct cpu cpus[] = {
     X86("x86-64-v2:intel", 2, true),
     X86("x86-64-v3:intel", 3, true),
     X86("x86-64-v4:intel", 4, true),
-    OTHER("aarch64", EM_AARCH64, "aarch64", none, aarch64_legacy),
-    OTHER("aarch64-v8.0", EM_AARCH64, "aarch64", none, none),
-    OTHER("i686", EM_386, "i686", none, i686_legacy),
-    OTHER("armv7", EM_ARM, "v7l", none, none),
-    OTHER("riscv64", EM_RISCV, NULL, none, none),
-    OTHER("powerpc64le", EM_PPC64, NULL, none, ppc_legacy),
-    OTHER("powerpc64le-power9", EM_PPC64, "power9", power9, ppc_legacy),
-    OTHER("powerpc64le-power10", EM_PPC64, "power10", power10, ppc_legacy),
-    OTHER("s390x", EM_S390, NULL, none, s390_legacy),
-    OTHER("s390x-z13", EM_S390, "z13", z13, s390_legacy),
-    OTHER("s390x-z14", EM_S390, "z14", z14, s390_legacy),
-    OTHER("s390x-z15", EM_S390, "z15", z15, s390_legacy),
-    OTHER("s390x-z16", EM_S390, "z16", z16, s390_legacy),
-    OTHER("s390x-z17", EM_S390, "z17", z17, s390_legacy),
-    OTHER("loongarch64", EM_LOONGARCH, "loongarch", none, none),
+    {"aarch64", EM_AARCH64, LEVELS(none, aarch64_legacy), PLATFORM("aarch64", 0),
+     .vdso = "linux-vdso.so.1"},
+    {"aarch64-v8.0", EM_AARCH64, LEVELS(none, no_legacy), PLATFORM("aarch64", 0),
+     .vdso = "linux-vdso.so.1"},
+    {"i686", EM_386, LEVELS(none, i686_legacy), PLATFORM("i686", 49), .vdso = "linux-gate.so.1"},
+    {"armv7", EM_ARM, LEVELS(none, arm_legacy), PLATFORM("v7l", 0), .vdso = "linux-vdso.so.1"},
+    {"armv8l", EM_ARM, LEVELS(none, arm_legacy), PLATFORM("v8l", 0), .vdso = "linux-vdso.so.1"},
+    {"riscv64", EM_RISCV, LEVELS(none, no_legacy), .vdso = "linux-vdso.so.1"},
+    {"powerpc64le", EM_PPC64, LEVELS(none, ppc_legacy), PLATFORM("power8", 45),
+     .vdso = "linux-vdso64.so.1"},
+    {"powerpc64le-power9", EM_PPC64, LEVELS(power9, ppc_legacy), PLATFORM("power9", 46),
+     .vdso = "linux-vdso64.so.1"},
+    {"powerpc64le-power10", EM_PPC64, LEVELS(power10, ppc_legacy), PLATFORM("power10", 47),
+     .vdso = "linux-vdso64.so.1"},
+    {"s390x", EM_S390, LEVELS(none, z10_legacy), PLATFORM("z10", 36), .vdso = "linux-vdso64.so.1",
+     .from_source = true},
+    S390("z13", z13, z13_legacy, 39),
+    S390("z14", z14, z14_legacy, 40),
+    S390("z15", z15, z15_legacy, 41),
+    S390("z16", z16, z15_legacy, 42),
+    S390("z17", z17, z15_legacy, 0),
+    {"loongarch64", EM_LOONGARCH, LEVELS(none, no_legacy), PLATFORM("loongarch", 0),
+     .vdso = "linux-vdso.so.1", .from_source = true},
 };
 
 const char *const *cpu_names(void)
@@ -252,7 +267,7 @@ static int cpu_host(struct cpu *ret_cpu, struct err *err)
 int cpu_find(const char *name, struct cpu *ret_cpu, struct err *err)
 {
     const struct cpu *cpu;
-    char known[600] = "host";
+    char known[800] = "host";
 
     if (strcmp(name, "host") == 0)
         return cpu_host(ret_cpu, err);

@@ -8,6 +8,18 @@
 
 #include "base/arena.h"
 
+#include <elf.h>
+
+#ifndef EM_LOONGARCH /* not in every elf.h yet */
+#define EM_LOONGARCH 258
+#endif
+
+/* A name of a legacy sub-directory, and its bit in AT_HWCAP, which old cache entries carry too. */
+struct hwcap {
+    const char *name;
+    int bit;
+};
+
 struct cpu {
     const char *name;     /* as given on the command line, "host" resolved to a level */
     uint16_t machine;     /* e_machine */
@@ -18,9 +30,13 @@ struct cpu {
     int x86_level;
     bool intel; /* the loader overrides the platform on Intel's CPUs */
 
-    /* other machines: names of glibc-hwcaps levels, best first, and the legacy hwcap names */
+    /* other machines: names of glibc-hwcaps levels, best first; legacy names, lowest bit first */
     const char *const *levels;
-    const char *const *legacy;
+    const struct hwcap *legacy;
+    int platform_bit; /* the platform's bit in old cache entries; 0: none */
+
+    const char *vdso; /* name of what the kernel maps into every process; NULL: it maps nothing */
+    bool from_source; /* glibc's part of this row was never compared with a running loader */
 };
 
 /*

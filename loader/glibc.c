@@ -182,8 +182,10 @@ static void list_residents(struct run *run)
         lib_name(run, &run->base, run->self, intern(run->names, interp));
     if (setup->profile.soname)
         lib_name(run, &run->base, run->self, intern(run->names, setup->profile.soname));
-    run->vdso = lib_new(run, &run->base, NULL, NULL);
-    lib_name(run, &run->base, run->vdso, intern(run->names, "linux-vdso.so.1"));
+    if (setup->profile.vdso) {
+        run->vdso = lib_new(run, &run->base, NULL, NULL);
+        lib_name(run, &run->base, run->vdso, intern(run->names, setup->profile.vdso));
+    }
 }
 
 /*

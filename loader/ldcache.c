@@ -190,6 +190,11 @@ static size_t level_rank(const struct profile *profile, const char *level)
     return SIZE_MAX;
 }
 
+static bool kind_matches(const struct profile *profile, uint32_t flags)
+{
+    return flags == profile->cache_flags || flags == profile->cache_flags_old;
+}
+
 /*
  * Among the entries of a name those with a glibc-hwcaps level stand first; the best of them wins.
  * The first plain entry ends the search, whatever follows.
@@ -209,7 +214,7 @@ const char *ldcache_find(const struct ldcache *cache, const struct profile *prof
         const char *value = string_at(cache, word(cache, at + 8));
         const uint64_t hwcap = word(cache, at + 16) | (uint64_t)word(cache, at + 20) << 32;
 
-        if (!value || word(cache, at) != profile->cache_flags)
+        if (!value || !kind_matches(profile, word(cache, at)))
             continue;
         if (profile->version >= V_HWCAPS && hwcap & HWCAPS_BIT) {
             const uint32_t index = (uint32_t)hwcap;

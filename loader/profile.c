@@ -6,10 +6,11 @@
 #include <string.h>
 
 enum {
+    CACHE_UNMARKED = 0x0003, /* a cache entry of a machine with one kind of library */
     ASSUMED_GLIBC = 42,   /* what a loader of unknown version is taken for */
     V_HWCAPS = 33,        /* glibc-hwcaps added */
     V_NO_LEGACY = 37,     /* legacy sub-directories gone */
-    LEGACY_NAMES_MAX = 8, /* 2^8 combinations */
+    LEGACY_NAMES_MAX = 9, /* 2^9 combinations: s390x */
 };
 
 /* What a cache entry's flags must be, by machine and class (docs/loader.md, 10). */
@@ -21,17 +22,20 @@ static const struct cache_kind {
     {EM_X86_64, ELFCLASS64, 0x0303},  {EM_X86_64, ELFCLASS32, 0x0803},
     {EM_AARCH64, ELFCLASS64, 0x0a03}, {EM_ARM, ELFCLASS32, 0x0903},
     {EM_RISCV, ELFCLASS64, 0x1003},   {EM_PPC64, ELFCLASS64, 0x0503},
-    {EM_S390, ELFCLASS64, 0x0403},    {EM_386, ELFCLASS32, 0x0003},
+    {EM_S390, ELFCLASS64, 0x0403},    {EM_386, ELFCLASS32, CACHE_UNMARKED},
+    {EM_LOONGARCH, ELFCLASS64, 0x1203},
 };
 
-static uint32_t cache_flags(const struct profile *profile)
+static void set_cache_flags(struct profile *profile)
 {
     const struct cache_kind *kind;
 
+    profile->cache_flags = CACHE_UNMARKED;
     for_each (kind, cache_kinds)
         if (kind->machine == profile->machine && kind->class == profile->class)
-            return kind->flags;
-    return 0x0003;
+            profile->cache_flags = kind->flags;
+    profile->cache_flags_old =
+        profile->machine == EM_ARM ? CACHE_UNMARKED : profile->cache_flags;
 }
 
 /* "2.36" -> 36, "1.2.5" -> 10205; 0: not a version. Digits only, so bounded by hand. */
@@ -139,8 +143,9 @@ static void add_legacy(struct arena *arena, const struct cpu *cpu, struct profil
         if (cpu_avx512_1(cpu))
             name[n++] = "avx512_1";
     }
-    for (const char *const *legacy = cpu->legacy; *legacy && n < LEGACY_NAMES_MAX - 2; legacy++)
-        name[n++] = *legacy;
+    for (const struct hwcap *legacy = cpu->legacy; legacy->name && n < LEGACY_NAMES_MAX - 2;
+         legacy++)
+        name[n++] = legacy->name;
     if (p->platform)
         name[n++] = p->platform;
     name[n++] = "tls";
@@ -159,6 +164,10 @@ static uint64_t cache_hwcaps(const struct cpu *cpu, const struct profile *p)
 {
     uint64_t bits = UINT64_C(1) << 63; /* tls */
 
+    for (const struct hwcap *legacy = cpu->legacy; legacy->name; legacy++)
+        bits |= UINT64_C(1) << legacy->bit;
+    if (cpu->platform_bit)
+        bits |= UINT64_C(1) << cpu->platform_bit;
     if (cpu->machine != EM_X86_64)
         return bits;
     bits |= UINT64_C(1) << 1; /* x86_64 */
@@ -198,8 +207,14 @@ void profile_make(struct arena *arena, const struct object *object, const char *
                                  "profile unknown, assumed %s: '%s' is neither glibc's "
                                  "loader nor musl's",
                                  p.text, interp_path);
+    if (cpu->from_source && p.libc == LIBC_GLIBC)
+        p.from_source = arena_printf(arena,
+                                     "from source: the rules for CPU %s were read in glibc's "
+                                     "source, not compared with a running loader",
+                                     cpu->name);
     p.platform = cpu_platform(cpu);
-    p.cache_flags = cache_flags(&p);
+    p.vdso = cpu->vdso;
+    set_cache_flags(&p);
     p.cache_hwcaps = cache_hwcaps(cpu, &p);
     if (p.libc == LIBC_GLIBC && p.version >= V_HWCAPS)
         add_levels(arena, cpu, &p);

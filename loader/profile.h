@@ -20,6 +20,7 @@ struct profile {
     const char *interp;  /* as the program names it */
     const char *soname;  /* the loader's own DT_SONAME; NULL: none */
     const char *assumed; /* NULL, or what was assumed because it could not be told */
+    const char *from_source; /* NULL, or what was read in source and never compared with a loader */
     uint8_t class, data; /* what the loader accepts */
     uint16_t machine;
     bool debian; /* e_machine quirk of section 9 */
@@ -28,8 +29,10 @@ struct profile {
     size_t n_system_dirs;
     const char *cache, *preload; /* NULL: compiled out */
     const char *lib;             /* $LIB */
+    const char *vdso;            /* what the kernel maps into every process; NULL: nothing */
     const char *platform;        /* $PLATFORM; NULL: none, the token's component is dropped */
-    uint32_t cache_flags;        /* what a cache entry's flags must be */
+    uint32_t cache_flags;        /* what a cache entry's flags must be ... */
+    uint32_t cache_flags_old;    /* ... or else; ARM takes unmarked entries too */
     uint64_t cache_hwcaps;       /* bits of plain cache entries this CPU satisfies (V < 2.40) */
 
     /* hwcaps sub-directories in search order, each ending in '/', the last one "" */

@@ -217,14 +217,15 @@ void lib_list(struct run *run, struct lib *lib, const struct lib *by)
 {
     struct trace *t = run->trace;
     const struct image *image = lib->image;
+    const char *vdso = run->setup->profile.vdso;
 
     if (lib->index >= 0)
         return;
     t->loaded = arena_grow(run->arena, t->loaded, t->n_loaded, sizeof(*t->loaded));
     lib->index = (int)t->n_loaded;
     t->loaded[t->n_loaded++] = (struct loaded){
-        .path = image ? image->path->text : "linux-vdso.so.1",
-        .soname = image ? (image->soname ? image->soname->text : NULL) : "linux-vdso.so.1",
+        .path = image ? image->path->text : vdso,
+        .soname = image ? (image->soname ? image->soname->text : NULL) : vdso,
         .by = by ? by->index : -1,
         .phase = run->phase,
         .node = image ? image->node : NULL,
@@ -473,6 +474,8 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
         trace.profile = run->setup->profile;
         if (trace.profile.assumed)
             run_assume(run, "%s", trace.profile.assumed);
+        if (trace.profile.from_source)
+            run_assume(run, "%s", trace.profile.from_source);
         if (!run->explicit)
             run->main = lib_new(run, &run->base, main_image(loader, start->program, node), NULL);
         run_phases(run);

@@ -133,6 +133,7 @@ static json_t *profile_json(const struct profile *profile)
     json_put_text(object, "interp", profile->interp);
     json_put_text(object, "soname", profile->soname);
     json_put_text(object, "assumed", profile->assumed);
+    json_put_text(object, "from_source", profile->from_source);
     json_put_int(object, "machine", profile->machine);
     json_put_text(object, "note_reader", readers[profile->reader]);
     json_put(object, "system_dirs", texts_json(profile->system_dirs, profile->n_system_dirs));

@@ -71,6 +71,7 @@ static bool read_ehdr(struct elf_view *view, const unsigned char *bytes, Elf64_E
                         .e_version = h.e_version,
                         .e_phoff = h.e_phoff,
                         .e_shoff = h.e_shoff,
+                        .e_flags = h.e_flags,
                         .e_phentsize = h.e_phentsize,
                         .e_phnum = h.e_phnum,
                         .e_shentsize = h.e_shentsize,
@@ -141,6 +142,7 @@ static bool read_header(struct elf_view *view, const unsigned char *head, size_t
     }
     o->phentsize = ehdr->e_phentsize;
     o->phnum = ehdr->e_phnum;
+    o->machine_flags = ehdr->e_flags;
     return true;
 }
 

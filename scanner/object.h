@@ -83,7 +83,8 @@ struct object {
     uint8_t osabi, abiversion;
     bool ident_pad_zero; /* the rest of e_ident is zero */
     uint16_t type, machine;
-    uint32_t version; /* e_version */
+    uint32_t version;       /* e_version */
+    uint32_t machine_flags; /* e_flags: the float ABI of riscv64, the ABI of powerpc64 */
     uint16_t phentsize, phnum;
     uint64_t size; /* of the file, bytes */
     uint32_t mode; /* st_mode */
