@@ -180,6 +180,19 @@ static uint64_t cache_hwcaps(const struct cpu *cpu, const struct profile *p)
     return bits;
 }
 
+/* The store that a loader lies in, by its name or by its real path; else Nix's own. */
+static const char *store_of(struct arena *arena, const char *interp, const char *interp_path)
+{
+    static const char mark[] = "/store/";
+    const char *path = interp ? interp : interp_path, *at = strstr(path, mark);
+
+    if (!at) {
+        path = interp_path;
+        at = strstr(path, mark);
+    }
+    return at ? arena_strndup(arena, path, (size_t)(at - path) + strlen(mark)) : "/nix/store/";
+}
+
 void profile_make(struct arena *arena, const struct object *object, const char *interp,
                   const char *interp_path, const struct cpu *cpu, struct profile *ret_profile)
 {
@@ -193,7 +206,8 @@ void profile_make(struct arena *arena, const struct object *object, const char *
         .data = object->data,
         .machine = object->machine,
         .debian = ldso->debian,
-        .reader = ldso->reads_note ? READER_B : READER_NONE,
+        .reader = ldso->reads_note,
+        .store = store_of(arena, interp, interp_path),
         .system_dirs = ldso->system_dirs,
         .n_system_dirs = ldso->n_system_dirs,
         .cache = ldso->cache,

@@ -10,9 +10,6 @@
 #include "loader/cpu.h"
 #include "scanner/object.h"
 
-/* Readers of the resolution note: none, the first patch, the careful second (section 17). */
-enum note_reader { READER_NONE, READER_A, READER_B };
-
 struct profile {
     enum libc libc;
     int version;         /* glibc: minor number (2.36 -> 36); musl: 1.2.5 -> 10205 */
@@ -25,6 +22,7 @@ struct profile {
     uint16_t machine;
     bool debian; /* e_machine quirk of section 9 */
     enum note_reader reader;
+    const char *store; /* "/nix/store/": where a careful reader expects what a note names */
     const char **system_dirs; /* each ends in '/' */
     size_t n_system_dirs;
     const char *cache, *preload; /* NULL: compiled out */

@@ -303,6 +303,31 @@ static struct found search_rpaths(struct walk w, struct lib *asker)
     return walk(w, paths_of(run, run->main, true));
 }
 
+/* How far a reader trusts the note of an object (docs/loader.md, 17). */
+enum trust { TRUST_ALL, TRUST_HINTS, TRUST_NOTHING };
+
+/*
+ * Reader B looks at the run path beside the note: what depends on the run could come first, so
+ * exact entries are not used; a directory outside the store can change after the note was written,
+ * so nothing is.
+ */
+static enum trust note_trust(struct run *run, const struct lib *asker)
+{
+    const struct profile *p = &run->setup->profile;
+    const struct dirlist *list = paths_of(run, asker, has_runpath(asker));
+    enum trust trust = TRUST_ALL;
+
+    if (p->reader == READER_A)
+        return trust;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->dir[i]->relative)
+            trust = TRUST_HINTS;
+        else if (!str_starts(list->dir[i]->path->text, p->store))
+            return TRUST_NOTHING;
+    }
+    return trust;
+}
+
 /* The resolution note of the asker (docs/loader.md, 17). */
 static struct found search_note(struct walk w, struct lib *asker)
 {
@@ -312,14 +337,17 @@ static struct found search_note(struct walk w, struct lib *asker)
     const struct tokens tokens = {image->origin, run->setup->profile.platform,
                                   run->setup->profile.lib};
     const char *list = note_find(image->object, w.name->text);
+    const enum trust trust = list ? note_trust(run, asker) : TRUST_NOTHING;
 
+    if (trust == TRUST_NOTHING)
+        return found;
     w.stage = STAGE_NOTE;
-    for (size_t len; list && *list && !found.image; list += len + (list[len] == ':')) {
+    for (size_t len; *list && !found.image; list += len + (list[len] == ':')) {
         char *element;
 
         len = strcspn(list, ":");
         element = arena_strndup(run->arena, list, len);
-        if (*element == '=') {
+        if (*element == '=' && trust == TRUST_ALL) {
             found = open_path(run, intern(run->names, element + 1), STAGE_NOTE, false);
         } else if (*element == '?') {
             const struct dirlist dirs =

@@ -49,11 +49,6 @@ static bool string_next(struct strings *all, struct string *ret)
     return false;
 }
 
-static bool string_is(const struct string *s, const char *text)
-{
-    return s->len == strlen(text) && memcmp(s->text, text, s->len) == 0;
-}
-
 static bool string_ends(const struct string *s, const char *tail)
 {
     const size_t len = strlen(tail);
@@ -195,6 +190,22 @@ static bool has_word(const unsigned char *bytes, size_t len, uint32_t word, bool
     return memmem(bytes, len, want, sizeof(want)) != NULL;
 }
 
+/*
+ * Which patch reads resolution notes (section 17)? The second one tells of itself under LD_DEBUG.
+ * Compilers of some machines split the type value into two instructions: a loader that knows the
+ * owner's name and nothing else cannot be told, and is taken for the second, the careful one.
+ */
+static enum note_reader note_reader(const unsigned char *bytes, size_t len, bool big_endian)
+{
+    static const char careful[] = "trying cached file", owner[] = "NixOS";
+
+    if (memmem(bytes, len, careful, sizeof(careful) - 1))
+        return READER_B;
+    if (has_word(bytes, len, RESOLUTION_NOTE, big_endian))
+        return READER_A;
+    return memmem(bytes, len, owner, sizeof(owner)) ? READER_B : READER_NONE;
+}
+
 static void glibc_string(struct arena *arena, struct ldso *ldso, const struct string *s)
 {
     const char *version = banner_version(arena, s);
@@ -212,8 +223,6 @@ static void glibc_string(struct arena *arena, struct ldso *ldso, const struct st
     else if (memmem(s->text, s->len, "Debian GLIBC", 12) ||
              memmem(s->text, s->len, "debian.org", 10))
         ldso->debian = true;
-    else if (string_is(s, "NixOS"))
-        ldso->reads_note = true;
 }
 
 static void read_glibc(struct arena *arena, struct ldso *ldso, const struct object *object,
@@ -229,8 +238,7 @@ static void read_glibc(struct arena *arena, struct ldso *ldso, const struct obje
         glibc_string(arena, ldso, &s);
     if (!ldso->lib)
         ldso->lib = lib_of_directory(arena, ldso);
-    if (has_word(bytes, len, RESOLUTION_NOTE, object->data == ELFDATA2MSB))
-        ldso->reads_note = true;
+    ldso->reads_note = note_reader(bytes, len, object->data == ELFDATA2MSB);
 }
 
 /* ---- musl */
@@ -286,7 +294,8 @@ const struct ldso *ldso_read(struct arena *arena, const struct object *object,
              memmem(bytes, len, glibc_mark, sizeof(glibc_mark) - 1))
         read_glibc(arena, ldso, object, bytes, len);
     else if (is_loader_soname(object->soname))
-        ldso->libc = LIBC_UNKNOWN;
+        *ldso = (struct ldso){.libc = LIBC_UNKNOWN,
+                              .reads_note = note_reader(bytes, len, object->data == ELFDATA2MSB)};
     else
         return NULL;
     ldso->source = ldso->version ? "file" : NULL;

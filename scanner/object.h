@@ -61,13 +61,16 @@ struct note {
 /* The C library a loader file belongs to. */
 enum libc { LIBC_NONE, LIBC_GLIBC, LIBC_MUSL, LIBC_UNKNOWN };
 
+/* Readers of the resolution note: none, the first patch, the careful second (section 17). */
+enum note_reader { READER_NONE, READER_A, READER_B };
+
 /* What a dynamic loader file has compiled in (docs/loader.md, section 1). */
 struct ldso {
     enum libc libc;
-    const char *version;      /* "2.36", "1.2.5"; NULL: cannot be told */
-    bool debian;              /* carries Debian's patches */
-    bool reads_note;          /* knows the resolution note's type value */
-    const char **system_dirs; /* in search order, each ending in '/' */
+    const char *version;         /* "2.36", "1.2.5"; NULL: cannot be told */
+    bool debian;                 /* carries Debian's patches */
+    enum note_reader reads_note; /* told by its strings and constants */
+    const char **system_dirs;    /* in search order, each ending in '/' */
     size_t n_system_dirs;
     const char *cache;   /* "/etc/ld.so.cache"; NULL: none found */
     const char *preload; /* "/etc/ld.so.preload"; NULL: none found */

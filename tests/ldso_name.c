@@ -56,7 +56,8 @@ int ldso_by_name(struct arena *arena, const char *name, const char *interp, stru
     struct ldso ldso = {.source = "file"};
 
     ldso.version = arena_strndup(arena, version, (size_t)(rest - version));
-    ldso.reads_note = strstr(rest, "-ldcache") != NULL;
+    if (strstr(rest, "-ldcache"))
+        ldso.reads_note = strstr(rest, "-ldcache_b") ? READER_B : READER_A;
     if (str_starts(name, "musl-"))
         ldso.libc = LIBC_MUSL;
     else if (str_starts(name, "glibc-"))
