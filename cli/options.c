@@ -22,7 +22,9 @@ static const struct argp_option rows[] = {
      "(default: host; for an index " CPU_POLICY ")",
      0},
     {"dlopen", OPT_DLOPEN, "NAME[@OBJECT]", 0,
-     "The program, or OBJECT in it, dlopens NAME after its start (repeatable)", 0},
+     "The program, or OBJECT in it, dlopens NAME after its start (repeatable); 'declared': what "
+     "the loaded objects say they will",
+     0},
     {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
     {0},
 };
@@ -47,8 +49,10 @@ static void add_dlopen(struct options *o, const char *text, const struct argp_st
 {
     char *name = str_unescape(&o->arena, text), *at = strrchr(name, '@');
 
-    if (!strcmp(text, "declared"))
-        argp_error(state, "--dlopen=declared is not known yet: name the libraries");
+    if (!strcmp(text, "declared")) {
+        o->declared = true;
+        return;
+    }
     if (at)
         *at++ = '\0';
     if (!*name || (at && !*at))
@@ -245,5 +249,6 @@ struct start options_start(const struct options *options, const char *program)
         .n_env = options->n_env,
         .dlopens = options->dlopens,
         .n_dlopens = options->n_dlopens,
+        .declared = options->declared,
     };
 }

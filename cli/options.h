@@ -25,8 +25,9 @@ struct options {
     bool json;
     const char **env; /* --env, all of them, in order */
     size_t n_env;
-    struct dlopen_call *dlopens; /* --dlopen */
+    struct dlopen_call *dlopens; /* --dlopen NAME[@OBJECT] */
     size_t n_dlopens;
+    bool declared;    /* --dlopen=declared */
     const char **arg; /* what is not an option, `\xNN` read back */
     size_t n_args;
     struct arena arena; /* owns all of the above */

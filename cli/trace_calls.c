@@ -122,9 +122,8 @@ void trace_text_calls(const struct trace_view *view)
         const struct request *r = &t->request[i];
 
         own_calls(view, at, r->first_call);
-        if (r->phase != phase)
-            fprintf(view->to, "-- after the start, dlopen number %d\n", r->phase);
-        phase = r->phase;
+        for (; phase < r->phase; phase++)
+            fprintf(view->to, "-- %s\n", phase_words(view, (size_t)phase));
         if (r->n_calls == 0)
             fprintf(view->to, "%s%s: %s%s\n", trace_on(view, STYLE_DIM), request_words(view, r),
                     silent_words(view, r), trace_off(view));
@@ -143,7 +142,8 @@ void trace_text_missing(const struct trace_view *view)
     for (size_t i = 0; i < t->n_requests; i++) {
         const struct request *r = &t->request[i];
 
-        if (r->result != RESULT_MISSING && r->result != RESULT_BAD)
+        if ((r->result != RESULT_MISSING && r->result != RESULT_BAD) ||
+            !phase_is_asked(t, r->phase))
             continue;
         fprintf(view->to, "\n%s%s: %s%s%s\n", trace_on(view, STYLE_RED), request_words(view, r),
                 r->result == RESULT_MISSING ? "found nowhere" : "found, but unusable",

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_ASKERS = 5, TOP_DIRECTORIES = 10 };
+enum { TOP_ASKERS = 5, TOP_DIRECTORIES = 10, TOP_DLOPENS = 5 };
 
 /* A row of a ranking: failed calls of one asker, or in one directory. */
 struct rank {
@@ -45,6 +45,8 @@ static void rank_askers(const struct trace_view *view)
     for (size_t i = 0; i < t->n_requests; i++) {
         const struct cost cost = trace_cost(t, &t->request[i]);
 
+        if (t->request[i].phase > 0)
+            continue;
         rank[t->request[i].asker + 1].failed += cost.failed_opens + cost.failed_stats;
     }
     ranking(view, "Whose searches cost most (failed calls)", rank, t->n_loaded + 1, TOP_ASKERS);
@@ -89,7 +91,7 @@ static void rank_directories(const struct trace_view *view)
     for (size_t i = 0; i < t->n_calls; i++) {
         const struct call *call = &t->call[i];
 
-        if (call->error && (call->kind == CALL_OPEN || call->kind == CALL_STAT))
+        if (call->phase == 0 && call->error && (call->kind == CALL_OPEN || call->kind == CALL_STAT))
             rank[n++] = (struct rank){call_directory(view, call), 1, i};
     }
     qsort(rank, n, sizeof(*rank), by_name);
@@ -106,11 +108,44 @@ static void rank_directories(const struct trace_view *view)
             TOP_DIRECTORIES);
 }
 
+static void rank_dlopens(const struct trace_view *view)
+{
+    const struct trace *t = view->trace;
+    struct rank *rank = arena_calloc(view->arena, t->n_phases + 1, sizeof(*rank));
+
+    for (size_t i = 0; i < t->n_phases; i++) {
+        const struct phase *p = &t->phase[i];
+
+        rank[i] = (struct rank){
+            .name = arena_printf(view->arena, "%s, by %s", p->name,
+                                 p->caller < 0 ? "?" : str_base(t->loaded[p->caller].path)),
+            .failed = p->storm.failed_opens + p->storm.failed_stats,
+            .order = i,
+        };
+    }
+    ranking(view, "Which dlopens cost most (failed calls)", rank, t->n_phases, TOP_DLOPENS);
+}
+
 static void storm_line(const struct trace_view *view, const char *label, const struct storm *s)
 {
     fprintf(view->to, "%s%s%s: %s%u failed opens and %u failed stats%s, of %u opens and %u stats\n",
             trace_on(view, STYLE_BOLD), label, trace_off(view), trace_on(view, STYLE_BOLD),
             s->failed_opens, s->failed_stats, trace_off(view), s->opens, s->stats);
+}
+
+/* A total of its own: what is dlopened is no part of the start. */
+static void dlopens_line(const struct trace_view *view)
+{
+    const struct trace *t = view->trace;
+    size_t succeed = 0;
+
+    if (t->n_phases == 0)
+        return;
+    for (size_t i = 0; i < t->n_phases; i++)
+        succeed += t->phase[i].succeeds;
+    storm_line(view, "dlopens after it", &t->dlopen);
+    fprintf(view->to, "%zu of %zu dlopens succeed, and bring %u more objects\n", succeed,
+            t->n_phases, t->dlopen.objects);
 }
 
 static void exit_line(const struct trace_view *view)
@@ -139,19 +174,16 @@ static void exit_line(const struct trace_view *view)
 void trace_text_summary(const struct trace_view *view)
 {
     const struct trace *t = view->trace;
-    bool dlopens = false;
 
-    for (size_t i = 0; i < t->n_requests; i++)
-        dlopens |= t->request[i].kind == REQUEST_DLOPEN;
     rank_askers(view);
     rank_directories(view);
+    rank_dlopens(view);
     fputc('\n', view->to);
     if (t->exit != EXIT_NOT_DYNAMIC && t->exit != EXIT_NO_LOADER) {
         storm_line(view, "Start-up", &t->storm);
         fprintf(view->to, "%u objects in memory, %u directories visited\n", t->storm.objects,
                 t->storm.directories);
     }
-    if (dlopens)
-        storm_line(view, "dlopens after it", &t->dlopen);
+    dlopens_line(view);
     exit_line(view);
 }

@@ -41,6 +41,36 @@ bool request_is_optional(const struct request *request)
     return false;
 }
 
+const char *phase_words(const struct trace_view *view, size_t phase)
+{
+    const struct phase *p = &view->trace->phase[phase];
+    struct str out = {.arena = view->arena};
+
+    str_printf(&out, "after the start, dlopen by %s",
+               p->caller < 0 ? "an object that is not loaded" : trace_object(view, p->caller));
+    switch (p->source) {
+    case DLOPEN_ASKED:
+        break;
+    case DLOPEN_NOTE:
+        str_printf(&out, ": by its dlopen note, %s", p->priority);
+        if (p->feature)
+            str_printf(&out, ", for '%s'", trace_shown(view, p->feature));
+        break;
+    case DLOPEN_CONSTANT:
+        str_add(&out, ": a constant in it looks like a library's name");
+        break;
+    }
+    if (p->n_alternatives > 1)
+        str_printf(&out, " (choice %u of %u)", p->alternative + 1, p->n_alternatives);
+    return out.text;
+}
+
+bool phase_is_asked(const struct trace *trace, int phase)
+{
+    return phase < 1 || (size_t)phase > trace->n_phases ||
+           trace->phase[phase - 1].source == DLOPEN_ASKED;
+}
+
 static const char *error_words(int error)
 {
     static const struct row {

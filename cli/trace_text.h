@@ -52,6 +52,12 @@ const char *call_words(const struct trace *trace, const struct call *call, struc
 /* Where a request was satisfied, in words: "RUNPATH", "LD_LIBRARY_PATH", ... */
 const char *stage_words(enum stage stage);
 
+/* A phase's heading: "after the start, dlopen by app: its dlopen note, suggested, for sound". */
+const char *phase_words(const struct trace_view *view, size_t phase);
+
+/* Did somebody ask for the dlopen on the command line, so that its failure is worth a word? */
+bool phase_is_asked(const struct trace *trace, int phase);
+
 /* Does a start go on when this request fails? */
 bool request_is_optional(const struct request *request);
 

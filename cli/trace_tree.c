@@ -75,6 +75,8 @@ static void request_text(const struct trace_view *view, const struct request *r,
     const struct trace *t = view->trace;
     const char *path = r->answer >= 0 ? t->loaded[r->answer].path : "?";
 
+    if (r->answer < 0 && r->n_calls) /* of a dlopen that failed: taken out again */
+        path = t->call[r->first_call + r->n_calls - 1].path;
     path = trace_shown(view, view->term.is_terminal ? path_short(view->arena, path) : path);
     str_add(out, trace_shown(view, *r->name ? r->name : "\"\""));
     switch (r->result) {
@@ -159,15 +161,47 @@ static void tree_head(const struct trace_view *view)
             "what was asked for, and where it was found", trace_off(view));
 }
 
+/* What a dlopen had loaded when it failed is forgotten: why it failed is still told. */
+static void tree_failed(const struct tree *tree, size_t from)
+{
+    const struct trace *t = tree->view->trace;
+
+    for (size_t i = from; i < t->n_requests && t->request[i].phase == tree->phase; i++)
+        if (t->request[i].result == RESULT_MISSING || t->request[i].result == RESULT_BAD)
+            tree_line(tree, (int)i, (const bool[]){false, false, false}, 2);
+    fprintf(tree->view->to, "%7s %7s    so it fails, and what it had loaded is taken out again\n",
+            "", "");
+}
+
+/* One dlopen after the start: who, why we know of it, and what it pulls in. */
+static void tree_phase(struct tree *tree, size_t phase)
+{
+    const struct trace_view *view = tree->view;
+    const struct trace *t = view->trace;
+
+    const char *words = phase_words(view, phase);
+
+    tree->phase = (int)phase + 1;
+    if (phase == 0 || strcmp(words, phase_words(view, phase - 1)) != 0)
+        fprintf(view->to, "%7s %7s %s\n", "", "", words);
+    for (size_t i = 0; i < t->n_requests; i++) {
+        const struct request *r = &t->request[i];
+
+        if (r->phase != tree->phase || r->kind != REQUEST_DLOPEN)
+            continue;
+        tree_line(tree, (int)i, (const bool[]){false, false}, 1);
+        if (r->result == RESULT_FOUND && r->answer > 0)
+            tree_below(tree, r->answer);
+        if (r->result == RESULT_FOUND && !t->phase[phase].succeeds)
+            tree_failed(tree, i + 1);
+    }
+}
+
 void trace_text_tree(const struct trace_view *view)
 {
     const struct trace *t = view->trace;
     struct tree tree = tree_make(view);
     struct str line = {.arena = view->arena};
-    int phases = 0;
-
-    for (size_t i = 0; i < t->n_requests; i++)
-        phases = t->request[i].phase > phases ? t->request[i].phase : phases;
     trace_heading(view, "Who pulled in whom, and what each search cost");
     if (view->term.is_terminal)
         fprintf(view->to, "%s(hashes of store paths are left out on a terminal)%s\n",
@@ -183,17 +217,6 @@ void trace_text_tree(const struct trace_view *view)
         fprintf(view->to, "%7s %7s %s\n", "", "", line.text);
         tree_below(&tree, 0);
     }
-    for (tree.phase = 1; tree.phase <= phases; tree.phase++) {
-        for (size_t i = 0; i < t->n_requests; i++) {
-            const struct request *r = &t->request[i];
-
-            if (r->phase != tree.phase || r->kind != REQUEST_DLOPEN)
-                continue;
-            fprintf(view->to, "%7s %7s after the start, dlopen by %s\n", "", "",
-                    r->asker < 0 ? "the program" : trace_object(view, r->asker));
-            tree_line(&tree, (int)i, (const bool[]){false, false}, 1);
-            if (r->result == RESULT_FOUND && r->answer > 0)
-                tree_below(&tree, r->answer);
-        }
-    }
+    for (size_t i = 0; i < t->n_phases; i++)
+        tree_phase(&tree, i);
 }

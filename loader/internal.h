@@ -10,6 +10,7 @@
  *	note.c     the resolution note
  *	glibc*.c   one start under glibc: audit modules, preloads, needed names, dlopens
  *	musl.c     one start under musl
+ *	dlopens.c  what is dlopened after it
  *	explicit.c ld.so [options] PROGRAM
  */
 #pragma once
@@ -310,11 +311,14 @@ void work_append(struct run *run, struct worklist *list, struct lib *lib);
 /* Breadth-first from what is in the list. False: an error ended it. */
 bool work_all(struct run *run, struct space *space, struct worklist *list, unsigned flags);
 
-/* ---- glibc.c, glibc_audit.c, glibc_dlopen.c */
+/* ---- dlopens.c: those asked for, then those that loaded objects declare (docs/dlopen.md) */
+
+void run_dlopens(struct run *run);
+
+/* ---- glibc.c, glibc_audit.c */
 
 void glibc_start(struct run *run);
 void glibc_audit(struct run *run);
-void glibc_dlopen(struct run *run, const struct dlopen_call *call);
 
 /* The program's $ORIGIN: asked for once, at the first token of any kind. NULL: cannot be told. */
 const char *glibc_origin(struct run *run);
@@ -331,7 +335,7 @@ void run_forget(struct run *run, struct space *space, size_t n, size_t n_loaded)
 /* ---- musl.c */
 
 void musl_start(struct run *run);
-void musl_dlopen(struct run *run, const struct dlopen_call *call);
+bool musl_dlopen(struct run *run, const char *name); /* true: it succeeds */
 
 /* ---- explicit.c: ld.so [options] PROGRAM */
 

@@ -45,6 +45,7 @@ struct start {
 
     const struct dlopen_call *dlopens; /* one phase each */
     size_t n_dlopens;
+    bool declared; /* then also what the loaded objects declare (docs/dlopen.md) */
 };
 
 /*

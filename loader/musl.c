@@ -373,12 +373,17 @@ void musl_start(struct run *run)
 }
 
 /* The program is the one that asks, whoever calls. */
-void musl_dlopen(struct run *run, const struct dlopen_call *call)
+bool musl_dlopen(struct run *run, const char *name)
 {
     struct musl m = musl_of(run);
     const size_t n = run->base.n, n_loaded = run->trace->n_loaded;
 
-    if (load(&m, REQUEST_DLOPEN, run->main, call->name) && !load_deps(&m, n, true))
+    bool done = load(&m, REQUEST_DLOPEN, run->main, name) != NULL;
+
+    if (done && !load_deps(&m, n, true)) {
         run_forget(run, &run->base, n, n_loaded);
+        done = false;
+    }
     run->musl_system = m.system;
+    return done;
 }

@@ -22,7 +22,7 @@ struct profile {
     uint16_t machine;
     bool debian; /* e_machine quirk of section 9 */
     enum note_reader reader;
-    const char *store; /* "/nix/store/": where a careful reader expects what a note names */
+    const char *store;        /* "/nix/store/": where a careful reader expects what a note names */
     const char **system_dirs; /* each ends in '/' */
     size_t n_system_dirs;
     const char *cache, *preload; /* NULL: compiled out */

@@ -419,21 +419,11 @@ static int program_find(struct loader *loader, const char *path, struct node **r
 /* All phases, once setup and program are known. */
 static void run_phases(struct run *run)
 {
-    const struct start *start = run->start;
-    const bool musl = run->setup->profile.libc == LIBC_MUSL;
-
-    if (musl)
+    if (run->setup->profile.libc == LIBC_MUSL)
         musl_start(run);
     else
         glibc_start(run);
-    for (size_t i = 0; run->trace->exit == EXIT_OK && i < start->n_dlopens; i++) {
-        run->phase = (int)i + 1;
-        run->storm = &run->trace->dlopen;
-        if (musl)
-            musl_dlopen(run, &start->dlopens[i]);
-        else
-            glibc_dlopen(run, &start->dlopens[i]);
-    }
+    run_dlopens(run);
 }
 
 int loader_run(struct loader *loader, const struct start *start, struct arena *arena,

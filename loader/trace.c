@@ -179,6 +179,27 @@ static json_t *loaded_json(const struct trace *trace, const struct loaded *loade
     return object;
 }
 
+static json_t *phases_json(const struct trace *trace)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < trace->n_phases; i++) {
+        const struct phase *phase = &trace->phase[i];
+        json_t *object = json_object();
+
+        json_put_int(object, "phase", (int64_t)i + 1);
+        json_put_text(object, "name", phase->name);
+        json_put(object, "caller", loaded_path_json(trace, phase->caller));
+        json_put_text(object, "source", dlopen_source_name(phase->source));
+        json_put_text(object, "priority", phase->priority);
+        json_put_text(object, "feature", phase->feature);
+        json_put(object, "succeeds", json_boolean(phase->succeeds));
+        json_put(object, "storm", storm_json(&phase->storm));
+        json_push(array, object);
+    }
+    return array;
+}
+
 json_t *trace_json(const struct trace *trace)
 {
     json_t *object = json_object(), *calls = json_array(), *loaded = json_array();
@@ -192,6 +213,7 @@ json_t *trace_json(const struct trace *trace)
     json_put_text(object, "cpu", trace->cpu ? trace->cpu->name : NULL);
     json_put(object, "calls", calls);
     json_put(object, "loaded", loaded);
+    json_put(object, "phases", phases_json(trace));
     json_put(object, "storm", storm_json(&trace->storm));
     json_put(object, "dlopen", storm_json(&trace->dlopen));
     json_put_text(object, "exit", trace->exit_text);

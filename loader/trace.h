@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "loader/declared.h"
 #include "loader/profile.h"
 #include "loader/world.h"
 
@@ -101,6 +102,18 @@ struct storm {
     uint32_t directories;           /* distinct directory strings visited */
 };
 
+/* One dlopen after start-up: calls and requests of phase 1 belong to phase[0], and so on. */
+struct phase {
+    enum dlopen_source source;
+    const char *name;     /* as given to dlopen() */
+    int caller;           /* index into loaded; -1: not loaded, so nothing was done */
+    const char *priority; /* of a note: "required", ...; else NULL */
+    const char *feature;  /* of a note; NULL: not given */
+    unsigned alternative, n_alternatives; /* declared ones: which of how many names, from 0 */
+    bool succeeds;
+    struct storm storm; /* of this phase alone */
+};
+
 enum trace_exit {
     EXIT_OK,
     EXIT_MISSING,     /* a library is nowhere: "missing: NAME" */
@@ -121,6 +134,9 @@ struct trace {
     size_t n_requests;
     struct loaded *loaded;
     size_t n_loaded;
+
+    struct phase *phase; /* dlopens: kept also when only totals were asked for */
+    size_t n_phases;
 
     struct storm storm;  /* start-up */
     struct storm dlopen; /* all later phases together */

@@ -67,6 +67,27 @@ static void add_string(struct arena *arena, struct elf_spec *spec, const char *t
     spec->rodata_size += len;
 }
 
+/* A dlopen note (UAPI.12); the text is JSON. */
+static void add_dlopen_note(struct arena *arena, struct elf_spec *spec, const char *text)
+{
+    struct elf_note *list = arena_calloc(arena, spec->n_notes + 1, sizeof(*list));
+
+    if (spec->n_notes)
+        memcpy(list, spec->note, spec->n_notes * sizeof(*list));
+    list[spec->n_notes++] = (struct elf_note){"FDO", 0x407c0c0a, text, (uint32_t)strlen(text) + 1};
+    spec->note = list;
+}
+
+static void add_import(struct arena *arena, struct elf_spec *spec, const char *name)
+{
+    const char **list = arena_calloc(arena, spec->n_imports + 1, sizeof(*list));
+
+    if (spec->n_imports)
+        memcpy(list, spec->imports, spec->n_imports * sizeof(*list));
+    list[spec->n_imports++] = name;
+    spec->imports = list;
+}
+
 /* NAME=VALUE of a program or library. */
 static int set_field(const struct line *line, char *word, struct elf_spec *spec, struct err *err)
 {
@@ -87,6 +108,10 @@ static int set_field(const struct line *line, char *word, struct elf_spec *spec,
         spec->interp = *value ? value : NULL;
     else if (!strcmp(word, "string"))
         add_string(line->arena, spec, value);
+    else if (!strcmp(word, "dlopen"))
+        add_dlopen_note(line->arena, spec, value);
+    else if (!strcmp(word, "import"))
+        add_import(line->arena, spec, value);
     else if (!strcmp(word, "type"))
         spec->type = (uint16_t)strtoul(value, NULL, 0);
     else if (!strcmp(word, "osabi"))

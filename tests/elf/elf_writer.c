@@ -20,6 +20,7 @@ struct writer {
     struct segment {
         uint32_t type, flags;
         uint64_t offset, size, mem_size, align;
+        uint64_t higher; /* address minus offset */
     } segment[MAX_PHDRS];
     size_t n_segments;
     size_t rela, slots; /* of bound imports; 0: none */
@@ -293,7 +294,8 @@ static void write_phdrs(struct writer *w, size_t at)
         put(w, at, s->type, 4), at += 4;
         if (w->wide)
             put(w, at, s->flags, 4), at += 4;
-        put(w, at, s->offset, n), put(w, at + n, s->offset, n), put(w, at + 2 * n, s->offset, n);
+        put(w, at, s->offset, n);
+        put(w, at + n, s->offset + s->higher, n), put(w, at + 2 * n, s->offset + s->higher, n);
         put(w, at + 3 * n, s->size, n), put(w, at + 4 * n, s->mem_size, n), at += 5 * n;
         if (!w->wide)
             put(w, at, s->flags, 4), at += 4;
@@ -331,11 +333,31 @@ static void write_header(struct writer *w, size_t phoff, size_t entry)
     put(w, at + 10, w->wide ? 64 : 40, 2);
 }
 
+/* Constants of an object that imports something lie in a segment that can only be read. */
+static bool wants_constants(const struct elf_spec *spec)
+{
+    return spec->rodata && spec->n_imports;
+}
+
+static void write_constants(struct writer *w)
+{
+    const struct elf_spec *spec = w->spec;
+    const size_t at = reserve(w, spec->rodata_size, 1);
+    struct segment *s;
+
+    memcpy(w->bytes + at, spec->rodata, spec->rodata_size);
+    if (!wants_constants(spec))
+        return;
+    s = add_segment(w, PT_LOAD, PF_R, PAGE);
+    segment_covers(s, at, w->size);
+    s->higher = (w->size / PAGE + 2) * PAGE;
+}
+
 /* How many program headers there will be: they stand before everything they describe. */
 static size_t count_phdrs(const struct elf_spec *spec)
 {
     return (spec->interp ? 2u : 0u) + 1u + !spec->no_dynamic + spec->n_notes + !spec->no_gnu_stack +
-           (spec->tls_size != 0);
+           (spec->tls_size != 0) + wants_constants(spec);
 }
 
 struct elf_image elf_write(struct arena *arena, const struct elf_spec *spec)
@@ -369,11 +391,8 @@ struct elf_image elf_write(struct arena *arena, const struct elf_spec *spec)
         entry = reserve(&w, spec->code_size, 16);
         memcpy(w.bytes + entry, spec->code, spec->code_size);
     }
-    if (spec->rodata) {
-        const size_t at = reserve(&w, spec->rodata_size, 1);
-
-        memcpy(w.bytes + at, spec->rodata, spec->rodata_size);
-    }
+    if (spec->rodata)
+        write_constants(&w);
     if (!spec->no_gnu_stack)
         add_segment(&w, PT_GNU_STACK, PF_R | PF_W | (spec->exec_stack ? PF_X : 0u), 16);
     if (spec->tls_size)

@@ -17,7 +17,7 @@
  *
  *	0      ELF header
  *	phoff  program headers: PHDR INTERP LOAD DYNAMIC NOTE... GNU_STACK TLS (as needed)
- *	       interp, notes, dynamic, hash, symbols, versions, strings, code
+ *	       interp, notes, dynamic, hash, symbols, versions, strings, code, constants
  */
 #pragma once
 
