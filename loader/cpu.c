@@ -24,10 +24,10 @@ static const struct hwcap i686_legacy[] = {{"sse2", 0}, {NULL, 0}};
 /* what every machine since z10 has, then with the vector units of z13, z14 and z15 */
 static const struct hwcap z10_legacy[] = {
     {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {NULL, 0}};
-static const struct hwcap z13_legacy[] = {
-    {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {"vx", 11}, {NULL, 0}};
-static const struct hwcap z14_legacy[] = {
-    {"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6}, {"vx", 11}, {"vxe", 13}, {NULL, 0}};
+static const struct hwcap z13_legacy[] = {{"zarch", 1}, {"ldisp", 4}, {"eimm", 5},
+                                          {"dfp", 6},   {"vx", 11},   {NULL, 0}};
+static const struct hwcap z14_legacy[] = {{"zarch", 1}, {"ldisp", 4}, {"eimm", 5}, {"dfp", 6},
+                                          {"vx", 11},   {"vxe", 13},  {NULL, 0}};
 static const struct hwcap z15_legacy[] = {{"zarch", 1}, {"ldisp", 4}, {"eimm", 5},  {"dfp", 6},
                                           {"vx", 11},   {"vxe", 13},  {"vxe2", 15}, {NULL, 0}};
 

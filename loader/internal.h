@@ -55,6 +55,14 @@ struct image {
     bool paths_known; /* rpath and runpath are filled */
 };
 
+/* What opening a name in an existing directory gives: an image, or an errno. */
+struct probe {
+    uint64_t key; /* of (directory, cap, name) */
+    struct image *image;
+    int error;
+    bool assumed;
+};
+
 /* Everything that depends on one loader file: its profile and what was derived under it. */
 struct setup {
     struct setup *next;
@@ -69,7 +77,9 @@ struct setup {
     struct image **image_by_name;
     uint32_t n_dir_slots, n_image_slots;
     uint32_t n_dirs;
-    size_t *cap_len; /* of profile.caps */
+    size_t *cap_len;      /* of profile.caps */
+    struct probe *probes; /* open addressing, key 0: free */
+    uint32_t probe_mask, n_probes;
     struct dirlist system;
 };
 
@@ -108,6 +118,14 @@ struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir,
 struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const char *text,
                             const char *separators, const struct tokens *tokens,
                             bool owner_is_main);
+
+/* The slot of a probe; its key is 0 when it was not made yet. */
+struct probe *probe_slot(struct setup *setup, const struct dir *dir, size_t cap,
+                         const struct name *name);
+
+/* Remember a probe that has no slot yet; returns it. */
+struct probe probe_keep(struct setup *setup, const struct dir *dir, size_t cap,
+                        const struct name *name, struct probe probe);
 
 /* The image of `node` opened as `path`. */
 struct image *image_get(struct loader *loader, struct setup *setup, const struct name *path,

@@ -245,6 +245,53 @@ void image_paths(struct loader *loader, struct setup *setup, struct image *image
         image->rpath = dirlist_make(loader, setup, image->object->rpath, ":", &tokens, false);
 }
 
+/* ---- what opening (directory, cap, name) gives */
+
+static uint64_t probe_key(const struct setup *setup, const struct dir *dir, size_t cap,
+                          const struct name *name)
+{
+    /* never 0, which marks a free slot */
+    return (dir->id * setup->profile.n_caps + cap + 1) << 32 | name->id;
+}
+
+static struct probe *probe_find(struct probe *slot, uint32_t mask, uint64_t key)
+{
+    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32) & mask;
+
+    while (slot[at].key && slot[at].key != key)
+        at = (at + 1) & mask;
+    return &slot[at];
+}
+
+struct probe *probe_slot(struct setup *setup, const struct dir *dir, size_t cap,
+                         const struct name *name)
+{
+    return probe_find(setup->probes, setup->probe_mask, probe_key(setup, dir, cap, name));
+}
+
+struct probe probe_keep(struct setup *setup, const struct dir *dir, size_t cap,
+                        const struct name *name, struct probe probe)
+{
+    const uint32_t old = setup->probe_mask;
+
+    if (setup->n_probes * 2 > old) {
+        struct probe *larger = calloc((size_t)old * 2 + 2, sizeof(*larger));
+
+        if (!larger)
+            abort();
+        for (uint32_t i = 0; i <= old; i++)
+            if (setup->probes[i].key)
+                *probe_find(larger, old * 2 + 1, setup->probes[i].key) = setup->probes[i];
+        free(setup->probes);
+        setup->probes = larger;
+        setup->probe_mask = old * 2 + 1;
+    }
+    probe.key = probe_key(setup, dir, cap, name);
+    *probe_slot(setup, dir, cap, name) = probe;
+    setup->n_probes++;
+    return probe;
+}
+
 static const char *setup_load(struct loader *loader, struct setup *setup,
                               const struct variant *variant)
 {
@@ -294,6 +341,10 @@ struct setup *setup_get(struct loader *loader, const struct variant *variant)
     setup->tunables_known = cpu_hide(&setup->cpu, variant->tunables);
     setup->next = loader->setups;
     loader->setups = setup;
+    setup->probe_mask = 1023;
+    setup->probes = calloc(setup->probe_mask + 1, sizeof(*setup->probes));
+    if (!setup->probes)
+        abort();
     setup->problem = setup_load(loader, setup, variant);
     return setup;
     profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);

@@ -7,10 +7,10 @@
 
 enum {
     CACHE_UNMARKED = 0x0003, /* a cache entry of a machine with one kind of library */
-    ASSUMED_GLIBC = 42,   /* what a loader of unknown version is taken for */
-    V_HWCAPS = 33,        /* glibc-hwcaps added */
-    V_NO_LEGACY = 37,     /* legacy sub-directories gone */
-    LEGACY_NAMES_MAX = 9, /* 2^9 combinations: s390x */
+    ASSUMED_GLIBC = 42,      /* what a loader of unknown version is taken for */
+    V_HWCAPS = 33,           /* glibc-hwcaps added */
+    V_NO_LEGACY = 37,        /* legacy sub-directories gone */
+    LEGACY_NAMES_MAX = 9,    /* 2^9 combinations: s390x */
 };
 
 /* What a cache entry's flags must be, by machine and class (docs/loader.md, 10). */
@@ -19,10 +19,10 @@ static const struct cache_kind {
     uint8_t class;
     uint32_t flags;
 } cache_kinds[] = {
-    {EM_X86_64, ELFCLASS64, 0x0303},  {EM_X86_64, ELFCLASS32, 0x0803},
-    {EM_AARCH64, ELFCLASS64, 0x0a03}, {EM_ARM, ELFCLASS32, 0x0903},
-    {EM_RISCV, ELFCLASS64, 0x1003},   {EM_PPC64, ELFCLASS64, 0x0503},
-    {EM_S390, ELFCLASS64, 0x0403},    {EM_386, ELFCLASS32, CACHE_UNMARKED},
+    {EM_X86_64, ELFCLASS64, 0x0303},    {EM_X86_64, ELFCLASS32, 0x0803},
+    {EM_AARCH64, ELFCLASS64, 0x0a03},   {EM_ARM, ELFCLASS32, 0x0903},
+    {EM_RISCV, ELFCLASS64, 0x1003},     {EM_PPC64, ELFCLASS64, 0x0503},
+    {EM_S390, ELFCLASS64, 0x0403},      {EM_386, ELFCLASS32, CACHE_UNMARKED},
     {EM_LOONGARCH, ELFCLASS64, 0x1203},
 };
 
@@ -34,8 +34,7 @@ static void set_cache_flags(struct profile *profile)
     for_each (kind, cache_kinds)
         if (kind->machine == profile->machine && kind->class == profile->class)
             profile->cache_flags = kind->flags;
-    profile->cache_flags_old =
-        profile->machine == EM_ARM ? CACHE_UNMARKED : profile->cache_flags;
+    profile->cache_flags_old = profile->machine == EM_ARM ? CACHE_UNMARKED : profile->cache_flags;
 }
 
 /* "2.36" -> 36, "1.2.5" -> 10205; 0: not a version. Digits only, so bounded by hand. */

@@ -12,13 +12,13 @@
 
 struct profile {
     enum libc libc;
-    int version;         /* glibc: minor number (2.36 -> 36); musl: 1.2.5 -> 10205 */
-    const char *text;    /* "glibc 2.36 (Debian)" */
-    const char *interp;  /* as the program names it */
-    const char *soname;  /* the loader's own DT_SONAME; NULL: none */
-    const char *assumed; /* NULL, or what was assumed because it could not be told */
+    int version;             /* glibc: minor number (2.36 -> 36); musl: 1.2.5 -> 10205 */
+    const char *text;        /* "glibc 2.36 (Debian)" */
+    const char *interp;      /* as the program names it */
+    const char *soname;      /* the loader's own DT_SONAME; NULL: none */
+    const char *assumed;     /* NULL, or what was assumed because it could not be told */
     const char *from_source; /* NULL, or what was read in source and never compared with a loader */
-    uint8_t class, data; /* what the loader accepts */
+    uint8_t class, data;     /* what the loader accepts */
     uint16_t machine;
     bool debian; /* e_machine quirk of section 9 */
     enum note_reader reader;

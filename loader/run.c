@@ -336,6 +336,7 @@ void loader_free(struct loader *loader)
     if (!loader)
         return;
     for (struct setup *s = loader->setups; s; s = s->next) {
+        free(s->probes);
         free(s->dir_by_name);
         free(s->image_by_name);
     }

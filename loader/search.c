@@ -22,17 +22,15 @@ static int open_error(const struct run *run, struct place at)
     return world_readable(run->world, at.node) ? 0 : EACCES;
 }
 
-static void note_assumed(struct run *run, struct place at, const char *dir)
+static void note_assumed(struct run *run, const char *path)
 {
-    if (at.assumed)
-        run_assume(run, "'%s' is outside what was looked at, and taken as absent", dir);
+    run_assume(run, "'%s' is outside what was looked at, and taken as absent", path);
 }
 
-/* Judge what an open gave, record the call. */
-static struct found judge_open(struct run *run, const struct name *path, struct node *node,
-                               enum stage stage, bool miss_ends)
+/* Take what an open gave as the loader judges it, record the call. */
+static struct found judge_open(struct run *run, struct image *image, enum stage stage,
+                               bool miss_ends)
 {
-    struct image *image = image_get(run->loader, run->setup, path, node);
     struct found found = {.stage = stage};
     enum outcome outcome = OUTCOME_HIT;
 
@@ -47,7 +45,7 @@ static struct found judge_open(struct run *run, const struct name *path, struct 
     run_call(run, (struct call){.kind = CALL_OPEN,
                                 .stage = stage,
                                 .outcome = outcome,
-                                .path = path->text,
+                                .path = image->path->text,
                                 .why = image->why});
     return found;
 }
@@ -58,8 +56,9 @@ struct found open_path(struct run *run, const struct name *path, enum stage stag
     const int error = open_error(run, at);
 
     if (!error)
-        return judge_open(run, path, at.node, stage, miss_ends);
-    note_assumed(run, at, path->text);
+        return judge_open(run, image_get(run->loader, run->setup, path, at.node), stage, miss_ends);
+    if (at.assumed)
+        note_assumed(run, path->text);
     run_call(run, (struct call){.kind = CALL_OPEN,
                                 .stage = stage,
                                 .outcome = OUTCOME_FAILED,
@@ -78,55 +77,71 @@ struct walk {
     int error; /* what the last failing call left in errno */
 };
 
-/* Where directory + cap + name leads. */
-static struct place probe(const struct walk *w, struct dir *dir, size_t cap)
+/* Where a name in an existing directory leads, for the first time. */
+static struct place look(const struct run *run, struct node *dir, const struct name *name)
 {
-    const struct run *run = w->run;
-    const struct place at = dir_at(run->loader, run->setup, dir, cap);
-
-    if (dir->path->len + run->setup->cap_len[cap] + w->name->len >= PATH_MAX)
-        return (struct place){.error = ENAMETOOLONG};
-    if (at.error)
-        return at;
-    if (w->name->text[0] == '.' && (!strcmp(w->name->text, ".") || !strcmp(w->name->text, "..")))
-        return world_walk(run->world, at.node, w->name->text);
-    return world_at(run->world, at.node, w->name);
+    if (name->text[0] == '.' && (!strcmp(name->text, ".") || !strcmp(name->text, "..")))
+        return world_walk(run->world, dir, name->text);
+    return world_at(run->world, dir, name);
 }
 
-/* A file is there: its path as the loader composes it. Apart, so that misses need no such buffer.
- */
-static __attribute__((noinline)) struct found open_there(struct walk *w, const struct dir *dir,
-                                                         size_t cap, struct node *node)
+/* The image of a file that is there, opened by the path as the loader composes it. */
+static __attribute__((noinline)) struct image *image_in(const struct walk *w, const struct dir *dir,
+                                                        size_t cap, struct node *node)
 {
     struct run *run = w->run;
     const size_t a = dir->path->len, b = run->setup->cap_len[cap], c = w->name->len;
-    struct found found;
     char path[PATH_MAX];
 
     memcpy(path, dir->path->text, a);
     memcpy(path + a, run->setup->profile.caps[cap], b);
     memcpy(path + a + b, w->name->text, c);
-    found = judge_open(run, intern_n(run->names, path, a + b + c), node, w->stage, false);
-    if (!found.image)
-        w->error = ENOENT;
-    return found;
+    return image_get(run->loader, run->setup, intern_n(run->names, path, a + b + c), node);
+}
+
+/* What opening directory + cap + name gives: remembered, for many programs ask the same. */
+static struct probe probe(const struct walk *w, struct dir *dir, size_t cap)
+{
+    struct run *run = w->run;
+    const struct place at =
+        dir->walked[cap] ? dir->at[cap] : dir_at(run->loader, run->setup, dir, cap);
+    struct probe *known, fresh = {0};
+    struct place file;
+
+    if (dir->path->len + run->setup->cap_len[cap] + w->name->len >= PATH_MAX)
+        return (struct probe){.error = ENAMETOOLONG};
+    if (at.error)
+        return (struct probe){.error = at.error, .assumed = at.assumed};
+    known = probe_slot(run->setup, dir, cap, w->name);
+    if (known->key)
+        return *known;
+    file = look(run, at.node, w->name);
+    fresh = (struct probe){.error = open_error(run, file), .assumed = file.assumed};
+    if (!fresh.error)
+        fresh.image = image_in(w, dir, cap, file.node);
+    return probe_keep(run->setup, dir, cap, w->name, fresh);
 }
 
 static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
 {
     struct run *run = w->run;
     const char *cap_text = run->setup->profile.caps[cap];
-    const struct place at = probe(w, dir, cap);
-    const int error = open_error(run, at);
+    const struct probe at = probe(w, dir, cap);
+    struct found found;
 
-    if (!error)
-        return open_there(w, dir, cap, at.node);
-    note_assumed(run, at, dir->path->text);
-    w->error = error;
+    if (at.image) {
+        found = judge_open(run, at.image, w->stage, false);
+        if (!found.image)
+            w->error = ENOENT;
+        return found;
+    }
+    if (at.assumed)
+        note_assumed(run, dir->path->text);
+    w->error = at.error;
     run_call(run, (struct call){.kind = CALL_OPEN,
                                 .stage = w->stage,
                                 .outcome = OUTCOME_FAILED,
-                                .error = error,
+                                .error = at.error,
                                 .path = run_path(run, dir->path->text, cap_text, w->name->text)});
     return (struct found){.stage = w->stage};
 }
