@@ -94,6 +94,7 @@ CREATE TABLE object (
     type      INTEGER NOT NULL,         -- e_type: 2 executable, 3 shared
     machine   INTEGER NOT NULL,         -- e_machine: 62 x86-64, 183 aarch64, ...
     elf_version INTEGER NOT NULL,       -- e_version
+    machine_flags INTEGER NOT NULL,     -- e_flags
     phentsize INTEGER NOT NULL,         -- bytes
     phnum     INTEGER NOT NULL,         -- program headers
     size      INTEGER NOT NULL,         -- of the file, bytes
@@ -136,7 +137,7 @@ CREATE TABLE ldso (
     libc    INTEGER NOT NULL,           -- 1 glibc, 2 musl, 3 neither
     version TEXT,                       -- '2.36'; NULL: cannot be told
     debian  INTEGER NOT NULL,           -- 1: carries Debian's patches
-    reads_note INTEGER NOT NULL,        -- 1: knows the resolution note
+    reads_note INTEGER NOT NULL,        -- reader of the resolution note: 0 none, 1 first patch, 2 second
     system_dirs TEXT NOT NULL,          -- ':'-separated, in search order
     cache   TEXT,                       -- cache file
     preload TEXT,                       -- preload file

@@ -2,8 +2,11 @@
  * stormlint scan: index a store, or the closure of some paths.
  */
 #include "base/json.h"
+#include "base/log.h"
+#include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "scanner/index.h"
 #include "scanner/scan.h"
 
@@ -13,26 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct arguments {
-    const char *db;
+    struct options common; /* of these only --db and --json */
     struct scan_options scan;
-    bool json;
 };
 
 enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE };
 
-static const struct argp_option options[] = {
-    {"db", OPT_DB, "FILE", 0, "index to write (default: $STORMLINT_DB, else ~/.cache/stormlint)",
-     0},
-    {"root", OPT_ROOT, "DIR", 0, "the tree under DIR plays /", 0},
-    {"store", OPT_STORE, "DIR", 0, "directory of packages (default: /nix/store)", 0},
-    {"closure", OPT_CLOSURE, "FILE", 0, "scan exactly the paths that FILE lists, one a line", 0},
-    {"jobs", 'j', "N", 0, "reading threads (default: the number of processors)", 0},
-    {"json", OPT_JSON, NULL, 0, "print the summary as JSON", 0},
-    {NULL, 0, NULL, 0, NULL, 0},
+static const struct argp_option rows[] = {
+    {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
+    {"root", OPT_ROOT, "DIR", 0, "The tree under DIR plays /", 0},
+    {"store", OPT_STORE, "DIR", 0, "The directory of packages (default: /nix/store)", 0},
+    {"closure", OPT_CLOSURE, "FILE", 0, "Scan exactly the paths that FILE lists, one a line", 0},
+    {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
+    {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
+    {0},
 };
 
 /* Without a final slash, so that paths can be put behind it; "/" stays. */
@@ -53,7 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
     switch (key) {
     case OPT_DB:
-        a->db = arg;
+        a->common.db = arg;
         break;
     case OPT_ROOT:
         a->scan.root = directory_argument(arg);
@@ -73,7 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->scan.readers = (unsigned)n;
         break;
     case OPT_JSON:
-        a->json = true;
+        a->common.json = true;
         break;
     case ARGP_KEY_ARGS:
         a->scan.path = (const char *const *)state->argv + state->next;
@@ -86,18 +86,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* ---- where the index is */
-
-static const char *default_db(struct arena *arena)
-{
-    const char *db = getenv("STORMLINT_DB"), *cache = getenv("XDG_CACHE_HOME"),
-               *home = getenv("HOME");
-
-    if (db && *db)
-        return db;
-    if (cache && *cache)
-        return arena_printf(arena, "%s/stormlint/index.db", cache);
-    return arena_printf(arena, "%s/.cache/stormlint/index.db", home ? home : "");
-}
 
 static int make_parents(struct arena *arena, const char *path, struct err *err)
 {
@@ -112,29 +100,10 @@ static int make_parents(struct arena *arena, const char *path, struct err *err)
     return 0;
 }
 
-/* ---- progress: a line on the terminal, after the first second */
-
-struct progress {
-    time_t started, last;
-    bool shown;
-};
-
-static void show_progress(void *data, size_t done, size_t total)
-{
-    struct progress *p = data;
-    const time_t now = time(NULL);
-
-    if (now - p->started < 1 || now == p->last)
-        return;
-    p->last = now;
-    p->shown = true;
-    fprintf(stderr, "\r%zu of %zu packages", done, total);
-    (void)fflush(stderr);
-}
-
 /* ---- the summary */
 
-static void print_json(const char *db, const struct scan_result *r, const struct index_totals *t)
+static int print_json(const char *db, const struct scan_result *r, const struct index_totals *t,
+                      struct err *err)
 {
     const struct number {
         const char *key;
@@ -156,14 +125,12 @@ static void print_json(const char *db, const struct scan_result *r, const struct
     };
     json_auto_t *o = json_object();
     const struct number *n;
-    struct err err;
 
     json_put_text(o, "db", db);
     json_put_text(o, "references", r->references);
     for_each (n, numbers)
         json_put_int(o, n->key, n->value);
-    if (json_print(o, stdout, true, &err) < 0)
-        fprintf(stderr, "stormlint: %s\n", err.text);
+    return json_print(o, stdout, true, err);
 }
 
 static void print_text(const char *db, const struct scan_result *r, const struct index_totals *t)
@@ -185,59 +152,61 @@ static void print_text(const char *db, const struct scan_result *r, const struct
                (long long)t->macho);
 }
 
-static int run(int argc, char **argv)
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "[PATH...]",
+    .doc = "Index the ELF files of a store: what they need, where they look for it, and the "
+           "directories they look into.\v"
+           "With PATHs: only the packages they are in or lead to, and everything those refer to. "
+           "What is known already is not read again. "
+           "Exit code: 0; 3, something could not be read; 4, the scan failed.",
+};
+
+static int scan(struct arguments *a, struct progress_line *line, struct err *err)
 {
-    static const struct argp argp = {
-        options,
-        parse,
-        "[PATH...]",
-        "Index the ELF files of a store. With PATHs: of the packages they are in and of everything "
-        "those refer to.",
-        NULL,
-        NULL,
-        NULL};
-    CLEANUP(arena_release) struct arena arena = {0};
     CLEANUP(db_closep) struct db *db = NULL;
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct arguments a = {.scan = {.root = "/", .store = "/nix/store"}};
-    struct progress progress = {.started = time(NULL)};
+    const char *path = options_db(&a->common);
     struct scan_result result;
     struct index_totals totals;
-    struct err err;
+    int r = make_parents(&a->common.arena, path, err);
+
+    if (r == 0)
+        r = db_open(path, DB_WRITE, &db, err);
+    if (r == 0)
+        r = scan_run(db, &a->scan, &result, err);
+    if (r == 0)
+        r = index_totals(db, &totals, err);
+    progress_line_end(line);
+    if (r == 0 && a->common.json)
+        r = print_json(path, &result, &totals, err);
+    else if (r == 0)
+        print_text(path, &result, &totals);
+    if (r == 0 && result.incomplete)
+        log_warn("%zu packages could not be read completely; table 'problem' tells why",
+                 result.incomplete);
+    return r < 0 ? r : result.incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
+}
+
+static int run(int argc, char **argv)
+{
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    struct progress_line line = progress_line(stderr);
+    struct arguments a = {.scan = {.root = "/", .store = "/nix/store", .progress = &line.progress}};
+    struct err err = {0};
     int r;
 
     a.scan.readers = cpus > 1 ? (unsigned)cpus : 1;
-    argp_err_exit_status = EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
-    if (!a.db)
-        a.db = default_db(&arena);
-    if (isatty(STDERR_FILENO)) {
-        a.scan.progress = show_progress;
-        a.scan.data = &progress;
-    }
-    r = make_parents(&arena, a.db, &err);
-    if (r == 0)
-        r = db_open(a.db, DB_WRITE, &db, &err);
-    if (r == 0)
-        r = scan_run(db, &a.scan, &result, &err);
-    if (r == 0)
-        r = index_totals(db, &totals, &err);
-    if (progress.shown)
-        fputs("\r\033[K", stderr);
+    options_parse(&argp, argc, argv, &a);
+    r = scan(&a, &line, &err);
     if (r < 0) {
-        fprintf(stderr, "stormlint scan: %s\n", str_escape(&arena, err.text));
-        return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+        CLEANUP(arena_release) struct arena scratch = {0};
+
+        log_error("%s", str_escape(&scratch, err.text));
+        r = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
     }
-    if (a.json)
-        print_json(a.db, &result, &totals);
-    else
-        print_text(a.db, &result, &totals);
-    if (result.incomplete)
-        fprintf(stderr,
-                "stormlint scan: %zu packages could not be read completely; "
-                "table 'problem' tells why\n",
-                result.incomplete);
-    return result.incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
+    options_release(&a.common);
+    return r;
 }
 
 const struct command cmd_scan = {"scan", "index the ELF files of a store or a closure", run};

@@ -11,7 +11,8 @@
 
 static const char OBJECT[] =
     "SELECT class, data, ident_version, osabi, abiversion, ident_pad_zero, type, machine, "
-    "elf_version, phentsize, phnum, size, mode, has_dynamic, interp, soname, needed, rpath, "
+    "elf_version, machine_flags, phentsize, phnum, size, mode, has_dynamic, interp, soname, "
+    "needed, rpath, "
     "runpath, flags, flags_1, audit, depaudit, abi_tag, resolution, problem "
     "FROM object WHERE id = ?";
 static const char TRAIT[] =
@@ -163,6 +164,7 @@ static bool read_object(struct index_world *iw, struct stmt *s, struct object *o
     o->type = (uint16_t)stmt_int(s, at++);
     o->machine = (uint16_t)stmt_int(s, at++);
     o->version = (uint32_t)stmt_int(s, at++);
+    o->machine_flags = (uint32_t)stmt_int(s, at++);
     o->phentsize = (uint16_t)stmt_int(s, at++);
     o->phnum = (uint16_t)stmt_int(s, at++);
     o->size = (uint64_t)stmt_int(s, at++);
@@ -214,7 +216,7 @@ static bool read_ldso(struct index_world *iw, int64_t id, struct object *o)
     ldso->libc = (enum libc)stmt_int(s, 0);
     ldso->version = copy(iw, stmt_text(s, 1));
     ldso->debian = stmt_int(s, 2) != 0;
-    ldso->reads_note = stmt_int(s, 3) != 0;
+    ldso->reads_note = (enum note_reader)stmt_int(s, 3);
     read_system_dirs(iw->world->arena, stmt_text(s, 4), ldso);
     ldso->cache = copy(iw, stmt_text(s, 5));
     ldso->preload = copy(iw, stmt_text(s, 6));

@@ -206,10 +206,10 @@ static int add_row(struct index *index, int64_t directory, const char *place,
                    const struct walked_object *found, struct arena *arena, struct err *err)
 {
     const struct object *o = found->object;
-    const int64_t numbers[] = {o->class,      o->data,           o->ident_version, o->osabi,
-                               o->abiversion, o->ident_pad_zero, o->type,          o->machine,
-                               o->version,    o->phentsize,      o->phnum,         (int64_t)o->size,
-                               o->mode,       o->has_dynamic};
+    const int64_t numbers[] = {o->class,         o->data,           o->ident_version, o->osabi,
+                               o->abiversion,    o->ident_pad_zero, o->type,          o->machine,
+                               o->version,       o->machine_flags,  o->phentsize,     o->phnum,
+                               (int64_t)o->size, o->mode,           o->has_dynamic};
     struct stmt *s = index_prepare(index, SQL_OBJECT_ADD, err);
     int at = 1;
 

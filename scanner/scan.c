@@ -219,10 +219,10 @@ static int write_package(void *data, void *facts, struct err *err)
     const int r = write_facts(scan, facts, err);
 
     package_facts_free(facts);
-    if (scan->options->progress)
-        scan->options->progress(scan->options->data,
-                                scan->result->packages - scan->n_jobs + ++scan->n_written,
-                                scan->result->packages);
+    scan->n_written++;
+    progress_update(scan->options->progress, "packages",
+                    scan->result->packages - scan->n_jobs + scan->n_written,
+                    scan->result->packages);
     return r < 0 ? r : index_tick(scan->index, err);
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/db.h"
+#include "base/progress.h"
 
 struct scan_options {
     const char *root;        /* the directory that plays "/" */
@@ -22,9 +23,7 @@ struct scan_options {
         *closure;     /* a file that lists the paths of the closure, one a line; NULL: found out */
     unsigned readers; /* threads that read; 0: none beside the caller's */
 
-    /* Told now and then how far it is; may be NULL. Packages, of `total`. */
-    void (*progress)(void *data, size_t done, size_t total);
-    void *data;
+    struct progress *progress; /* told after every package; may be NULL */
 };
 
 struct scan_result {

@@ -100,6 +100,7 @@ static void same_header(const struct object *a, const struct object *b)
     assert_int_equal(a->type, b->type);
     assert_int_equal(a->machine, b->machine);
     assert_int_equal(a->version, b->version);
+    assert_int_equal(a->machine_flags, b->machine_flags);
     assert_int_equal(a->phentsize, b->phentsize);
     assert_int_equal(a->phnum, b->phnum);
     assert_int_equal(a->size, b->size);

@@ -249,9 +249,10 @@ static void hard_links_are_known(void **state)
     assert_int_equal(query("SELECT count(DISTINCT ino) FROM inode"), 1);
 }
 
-static void die(void *data, size_t done, size_t total)
+static void die(struct progress *progress, const char *label, uint64_t done, uint64_t total)
 {
-    (void)data;
+    (void)progress;
+    (void)label;
     (void)total;
     if (done == 4)
         (void)kill(getpid(), SIGKILL);
@@ -259,7 +260,9 @@ static void die(void *data, size_t done, size_t total)
 
 static void a_killed_scan_leaves_an_index(void **state)
 {
-    struct scan_options options = {.root = store->root, .store = store->store, .progress = die};
+    struct progress progress = {die};
+    struct scan_options options = {
+        .root = store->root, .store = store->store, .progress = &progress};
     struct scan_result r;
     struct err err;
     struct db *db;
