@@ -16,7 +16,7 @@ struct intern {
     struct arena arena;
 };
 
-static uint32_t hash_of(const char *text, size_t len)
+uint32_t intern_hash(const char *text, size_t len)
 {
     uint64_t h = 0xcbf29ce484222325u ^ len, word;
 
@@ -78,7 +78,7 @@ void intern_free(struct intern *in)
 
 const struct name *intern_n(struct intern *in, const char *text, size_t len)
 {
-    const uint32_t hash = hash_of(text, len);
+    const uint32_t hash = intern_hash(text, len);
     uint32_t at = hash & in->mask;
     struct name *name;
 
@@ -91,6 +91,7 @@ const struct name *intern_n(struct intern *in, const char *text, size_t len)
     name = arena_alloc(&in->arena, sizeof(*name) + len + 1);
     name->id = in->count++;
     name->len = (uint32_t)len;
+    name->hash = hash;
     memcpy(name->text, text, len);
     in->slot[at] = name;
     in->hash[at] = hash;

@@ -16,7 +16,8 @@ struct intern;
 
 struct name {
     uint32_t id;
-    uint32_t len; /* bytes of text, without the final zero */
+    uint32_t len;  /* bytes of text, without the final zero */
+    uint32_t hash; /* intern_hash() of text */
     char text[];
 };
 
@@ -25,6 +26,9 @@ void intern_free(struct intern *intern);
 
 const struct name *intern(struct intern *intern, const char *text);
 const struct name *intern_n(struct intern *intern, const char *text, size_t len);
+
+/* The hash of a text, interned or not. */
+uint32_t intern_hash(const char *text, size_t len);
 
 /* Number of names so far: one more than the largest id. */
 uint32_t intern_count(const struct intern *intern);

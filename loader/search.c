@@ -91,7 +91,7 @@ static __attribute__((noinline)) struct image *image_in(const struct walk *w, co
 {
     struct run *run = w->run;
     const size_t a = dir->path->len, b = run->setup->cap_len[cap], c = w->name->len;
-    char path[PATH_MAX];
+    char path[PATH_MAX] __attribute__((uninitialized));
 
     memcpy(path, dir->path->text, a);
     memcpy(path + a, run->setup->profile.caps[cap], b);

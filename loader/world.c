@@ -129,8 +129,11 @@ static struct child child_fetch(struct world *world, struct node *dir, const str
 
 static struct child child_get(struct world *world, struct node *dir, const struct name *name)
 {
-    const struct child *known = children_slot(world->children, dir, name);
+    const struct child *known;
 
+    if (!world->under && dir->names && !filter_has(dir->names, name->hash))
+        return (struct child){.error = ENOENT};
+    known = children_slot(world->children, dir, name);
     if (known->dir)
         return *known;
     if (world->under)

@@ -24,6 +24,21 @@
 
 enum node_kind { NODE_DIR, NODE_FILE, NODE_LINK, NODE_OTHER };
 
+/* A set of names that may claim to have others too: one bit for each possible rest of a hash. */
+struct name_filter {
+    uint64_t bits[8];
+};
+
+static inline void filter_add(struct name_filter *filter, uint32_t hash)
+{
+    filter->bits[hash >> 29] |= (uint64_t)1 << (hash >> 23 & 63);
+}
+
+static inline bool filter_has(const struct name_filter *filter, uint32_t hash)
+{
+    return filter->bits[hash >> 29] >> (hash >> 23 & 63) & 1;
+}
+
 struct node {
     enum node_kind kind;
     struct node *parent; /* NULL: the root */
@@ -37,6 +52,12 @@ struct node {
     bool object_known;
     int object_error; /* errno of reading it, 0: read */
     const struct object *object;
+
+    /*
+     * NODE_DIR: NULL, or a filter of the names in it, kept by the source: what is not in it (see
+     * filter_has()) is not in the directory.
+     */
+    const struct name_filter *names;
 
     uint64_t source; /* the world's own mark, e.g. a row of the index */
     bool laid_over;  /* made by an overlay: worlds below know nothing of it */

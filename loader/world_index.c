@@ -46,6 +46,7 @@ struct shown_dir {
     struct slot *slot; /* the entries by name: open addressing, at most half full */
     uint32_t mask;
     int64_t first_object;
+    struct name_filter names; /* BELOW: everything, until it is fetched */
 };
 
 /* An entry: where it stands, and how many objects stand before it. */
@@ -66,15 +67,6 @@ static struct stmt *prepare(struct index_world *iw, const char *sql)
 
 /* ---- a directory's entries */
 
-static uint32_t hash_name(const char *text, size_t len)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 16777619u;
-    return h ^ h >> 15;
-}
-
 static void build_slots(struct index_world *iw, struct shown_dir *dir)
 {
     struct arena *arena = iw->world->arena;
@@ -84,13 +76,16 @@ static void build_slots(struct index_world *iw, struct shown_dir *dir)
 
     while (entries_next(dir->entries, dir->size, &at, &entry))
         n++;
+    dir->names = (struct name_filter){0};
     dir->mask = 1;
     while (dir->mask < n * 2)
         dir->mask = dir->mask * 2 + 1;
     dir->slot = arena_calloc(arena, dir->mask + 1, sizeof(*dir->slot));
     for (at = start = 0; entries_next(dir->entries, dir->size, &at, &entry); start = at) {
-        uint32_t i = hash_name(entry.name, strlen(entry.name)) & dir->mask;
+        const uint32_t hash = intern_hash(entry.name, strlen(entry.name));
+        uint32_t i = hash & dir->mask;
 
+        filter_add(&dir->names, hash);
         while (dir->slot[i].at)
             i = (i + 1) & dir->mask;
         dir->slot[i] = (struct slot){(uint32_t)start + 1, objects};
@@ -130,7 +125,7 @@ static int fetch_dir(struct index_world *iw, struct shown_dir *dir)
 static bool find_entry(const struct shown_dir *dir, const struct name *name, struct entry *ret,
                        int64_t *ret_object)
 {
-    uint32_t i = hash_name(name->text, name->len) & dir->mask;
+    uint32_t i = name->hash & dir->mask;
 
     for (; dir->slot[i].at; i = (i + 1) & dir->mask) {
         size_t at = dir->slot[i].at - 1;
@@ -152,6 +147,8 @@ static void show_dir(struct node *node, const struct shown_dir *dir)
     node->kind = NODE_DIR;
     node->mode = DIR_MODE;
     node->source = (uint64_t)(uintptr_t)dir;
+    if (dir->kind == BELOW)
+        node->names = &dir->names;
 }
 
 /* Objects with several links are known by inode, all others by their row. */
@@ -221,6 +218,7 @@ static struct shown_dir *new_below(struct index_world *iw, int64_t package, cons
     struct shown_dir *dir = arena_alloc(iw->world->arena, sizeof(*dir));
 
     *dir = (struct shown_dir){.kind = BELOW, .id = package, .path = path};
+    memset(&dir->names, 0xff, sizeof(dir->names));
     return dir;
 }
 
