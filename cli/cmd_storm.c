@@ -173,6 +173,8 @@ static const char *scenario(struct arena *arena, const struct options *o)
     for (size_t i = 0; i < o->n_dlopens; i++)
         str_printf(&text, "dlopen %s %s\n", o->dlopens[i].name,
                    o->dlopens[i].caller ? o->dlopens[i].caller : "");
+    if (o->declared)
+        str_add(&text, "dlopen declared\n");
     return text.text;
 }
 

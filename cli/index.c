@@ -7,12 +7,13 @@
 
 int indexed_open(struct options *options, struct indexed *ret_indexed, struct err *err)
 {
+    const enum world_facts facts = options->declared ? WORLD_EVERYTHING : WORLD_STARTS;
     struct indexed indexed = {0};
     struct world *world;
     int r = db_open(options_db(options), DB_READ, &indexed.db, err);
 
     if (r == 0)
-        r = world_index(indexed.db, WORLD_STARTS, &world, err);
+        r = world_index(indexed.db, facts, &world, err);
     if (r == 0)
         r = setting_index(options, world, &ret_indexed->setting, err);
     if (r < 0) {
