@@ -16,10 +16,12 @@ struct trace_options {
     bool calls; /* --calls */
 };
 
-enum { OPT_CALLS = 0x200 };
+enum { OPT_CALLS = 0x200, OPT_EXPLICIT };
 
 static const struct argp_option rows[] = {
     {"calls", OPT_CALLS, NULL, 0, "List every call instead of the tree of who pulled in whom", 0},
+    {"explicit", OPT_EXPLICIT, NULL, 0,
+     "What stands behind -- is a loader and its arguments, as in 'LD.SO --list PROGRAM'", 0},
     {0},
 };
 
@@ -34,8 +36,13 @@ static error_t parse(int key, char *arg UNUSED, struct argp_state *state)
     case OPT_CALLS:
         o->calls = true;
         return 0;
+    case OPT_EXPLICIT:
+        o->common.explicit = true;
+        return 0;
     case ARGP_KEY_END:
-        if (o->common.n_args != 1)
+        if (o->common.explicit && o->common.n_args < 2)
+            argp_error(state, "--explicit wants a loader and a program");
+        if (!o->common.explicit && o->common.n_args != 1)
             argp_error(state, "one program, please");
         return 0;
     default:
@@ -48,7 +55,7 @@ static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
-    .args_doc = "PROGRAM",
+    .args_doc = "PROGRAM\n--explicit -- LOADER ARGS...",
     .doc = "Predict the calls that the dynamic loader makes when PROGRAM starts, without running "
            "it: who asked for which library, where it was looked for, and what that cost.\v"
            "PROGRAM with a slash is read as it is now; a bare name is looked up in the index. "
@@ -137,6 +144,8 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
     view.n_env = followed.start.n_env;
     view.wrapper = followed.wrapper;
     view.n_wrappers = followed.n_wrappers;
+    view.ld_args = followed.start.ld_args;
+    view.n_ld_args = followed.start.n_ld_args;
     if (print(o, &view, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_FAILED;

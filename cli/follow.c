@@ -29,7 +29,7 @@ int follow(const struct options *options, struct setting *setting, const char *p
     struct followed f = {.start = options_start(options, program)};
 
     setting_enter(setting, NULL);
-    for (;;) {
+    while (!options->explicit) { /* a loader is what it is */
         struct wrapper wrapper;
         struct err why = {0};
         const int r = wrapper_at(setting, &f.start, arena, &wrapper, &why);

@@ -8,7 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_DB = 0x100, OPT_ROOT, OPT_ENV, OPT_CWD, OPT_UID, OPT_CPU, OPT_DLOPEN, OPT_JSON };
+enum {
+    OPT_DB = 0x100,
+    OPT_ROOT,
+    OPT_ENV,
+    OPT_CWD,
+    OPT_UID,
+    OPT_CPU,
+    OPT_DLOPEN,
+    OPT_EXPLICIT,
+    OPT_JSON
+};
 
 static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "Use this index, also for arguments with a slash", 0},
@@ -250,5 +260,7 @@ struct start options_start(const struct options *options, const char *program)
         .dlopens = options->dlopens,
         .n_dlopens = options->n_dlopens,
         .declared = options->declared,
+        .ld_args = options->explicit ? options->arg + 1 : NULL,
+        .n_ld_args = options->explicit ? options->n_args - 1 : 0,
     };
 }

@@ -28,6 +28,7 @@ struct options {
     struct dlopen_call *dlopens; /* --dlopen NAME[@OBJECT] */
     size_t n_dlopens;
     bool declared;    /* --dlopen=declared */
+    bool explicit;    /* the command says: arg[0] is the loader, the rest its arguments */
     const char **arg; /* what is not an option, `\xNN` read back */
     size_t n_args;
     struct arena arena; /* owns all of the above */

@@ -216,14 +216,20 @@ static void PRINTF(3, 4)
     fputc('\n', view->to);
 }
 
-static const char *list_text(const struct trace_view *view, const char *const *text, size_t n)
+static const char *words_text(const struct trace_view *view, const char *const *text, size_t n,
+                              const char *between)
 {
     struct str list = {.arena = view->arena};
 
     str_add(&list, "");
     for (size_t i = 0; i < n; i++)
-        str_printf(&list, "%s%s", i ? ", " : "", trace_shown(view, text[i]));
+        str_printf(&list, "%s%s", i ? between : "", trace_shown(view, text[i]));
     return list.text;
+}
+
+static const char *list_text(const struct trace_view *view, const char *const *text, size_t n)
+{
+    return words_text(view, text, n, ", ");
 }
 
 static void header_loader(const struct trace_view *view)
@@ -270,7 +276,7 @@ static void header_real_path(const struct trace_view *view)
     const struct trace *t = view->trace;
     const char *path;
 
-    if (t->n_loaded == 0 || !t->loaded[0].node)
+    if (t->n_loaded == 0 || !t->loaded[0].node || view->n_ld_args)
         return;
     path = world_path(view->arena, t->loaded[0].node);
     if (strcmp(path, t->program) != 0)
@@ -291,7 +297,11 @@ void trace_text_header(const struct trace_view *view)
 
     for (size_t i = 0; i < view->n_wrappers; i++)
         header_wrapper(view, &view->wrapper[i]);
-    field(view, "program", "%s", trace_shown(view, t->program));
+    if (view->n_ld_args)
+        field(view, "command", "%s %s", trace_shown(view, t->program),
+              words_text(view, view->ld_args, view->n_ld_args, " "));
+    else
+        field(view, "program", "%s", trace_shown(view, t->program));
     header_real_path(view);
     if (t->profile.text) {
         header_loader(view);

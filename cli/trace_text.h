@@ -21,6 +21,8 @@ struct trace_view {
     size_t n_env;
     const struct wrapped *wrapper; /* what was followed to the program, outermost first */
     size_t n_wrappers;
+    const char *const *ld_args; /* of an explicit invocation: what follows the loader */
+    size_t n_ld_args;
     const char *note; /* NULL, or one more assumption: a sentence */
 };
 

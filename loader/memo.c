@@ -302,7 +302,8 @@ static const char *setup_load(struct loader *loader, struct setup *setup,
 
     if (at.error)
         return arena_printf(loader->arena, "loader '%s': %s", setup->interp->text,
-                            strerror(at.error));
+                            at.assumed ? "outside what was looked at, and taken as absent"
+                                       : strerror(at.error));
     object = at.node->kind == NODE_FILE ? world_object(world, at.node) : NULL;
     if (!object)
         return arena_printf(loader->arena, "loader '%s': not an ELF file", setup->interp->text);
