@@ -167,6 +167,7 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
         abort();
     memcpy(db->path, path, len);
     if (mode != DB_WRITE && access(path, R_OK) < 0)
+        /* cppcheck-suppress memleak ; CLEANUP frees it */
         return err_set(err, errno, "%s'%s': %s%s", mode == DB_READ ? "index " : "", path,
                        strerror(errno),
                        mode == DB_READ && errno == ENOENT ? "; make it with 'stormlint scan'" : "");

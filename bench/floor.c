@@ -148,10 +148,14 @@ static void add_dir(const char *dir, const char *name)
     char *path = malloc(len);
 
     if (n_todo == size_todo) {
-        size_todo = size_todo ? size_todo * 2 : 1024;
-        todo = realloc(todo, size_todo * sizeof(*todo));
+        char **larger = realloc(todo, (size_todo * 2 + 1024) * sizeof(*todo));
+
+        if (!larger)
+            abort();
+        todo = larger;
+        size_todo = size_todo * 2 + 1024;
     }
-    if (!path || !todo)
+    if (!path)
         abort();
     (void)snprintf(path, len, *name ? "%s/%s" : "%s%s", dir, name);
     todo[n_todo++] = path;

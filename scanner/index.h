@@ -74,8 +74,9 @@ MUST_CHECK int index_has_directory(struct index *index, int64_t id, const char *
                                    struct err *err);
 
 /*
- * The directories that run paths name, as they are spelled, `$ORIGIN` replaced by where the object
- * is; only those first seen since the index was opened.
+ * The directories that run paths name, as they are spelled, and again with `$ORIGIN` replaced by
+ * where the object is; those that loader files have compiled in. Only what was first seen since
+ * the index was opened.
  */
 void index_new_search_dirs(struct index *index, void (*each)(void *data, const char *path),
                            void *data);

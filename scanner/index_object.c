@@ -63,6 +63,18 @@ static const char *behind_origin(const char *dir, size_t len)
     return NULL;
 }
 
+/* Remember that somebody looks into directory `path`. */
+static void note_searched(struct index *index, const char *path, size_t len)
+{
+    const struct name *name = intern_n(index->expanded, path, len);
+
+    if (name->id < index->n_expanded)
+        return;
+    index->expanded_dir = arena_grow(&index->kept, index->expanded_dir, index->n_expanded,
+                                     sizeof(*index->expanded_dir));
+    index->expanded_dir[index->n_expanded++] = name;
+}
+
 /* Remember where a run path's directory is, when that depends on where the object is. */
 static void note_origin(struct index *index, const char *place, const char *dir, size_t len)
 {
@@ -73,13 +85,8 @@ static void note_origin(struct index *index, const char *place, const char *dir,
     if (!rest)
         return;
     n = snprintf(path, sizeof(path), "%s%.*s", place, (int)(dir + len - rest), rest);
-    if (n <= 0 || (size_t)n >= sizeof(path))
-        return;
-    if (intern_n(index->expanded, path, (size_t)n)->id < index->n_expanded)
-        return;
-    index->expanded_dir = arena_grow(&index->kept, index->expanded_dir, index->n_expanded,
-                                     sizeof(*index->expanded_dir));
-    index->expanded_dir[index->n_expanded++] = intern_n(index->expanded, path, (size_t)n);
+    if (n > 0 && (size_t)n < sizeof(path))
+        note_searched(index, path, (size_t)n);
 }
 
 static const char *path_list(struct index *index, struct arena *arena, const char *path,
@@ -267,6 +274,18 @@ static int add_traits(struct index *index, const struct object *o, struct arena 
     return stmt_run(s, err);
 }
 
+/* A loader looks into its system directories and for its two files. */
+static void note_ldso(struct index *index, const struct ldso *ldso)
+{
+    const char *const files[] = {ldso->cache, ldso->preload};
+
+    for (size_t i = 0; i < ldso->n_system_dirs; i++)
+        note_searched(index, ldso->system_dirs[i], strlen(ldso->system_dirs[i]));
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        if (files[i])
+            note_searched(index, files[i], (size_t)(str_base(files[i]) - files[i]));
+}
+
 static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *arena,
                     struct err *err)
 {
@@ -275,6 +294,7 @@ static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *
 
     if (!s)
         return -err->code;
+    note_ldso(index, ldso);
     str_add(&dirs, "");
     for (size_t i = 0; i < ldso->n_system_dirs; i++) {
         str_add(&dirs, i ? ":" : "");

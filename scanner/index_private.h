@@ -61,7 +61,7 @@ struct index {
     struct dictionary name, search_dir;
     const char *store_path; /* as programs see it */
 
-    struct intern *expanded; /* run path directories with $ORIGIN replaced */
+    struct intern *expanded; /* directories searched that search_dir does not spell out */
     const struct name **expanded_dir;
     uint32_t n_expanded;
     struct arena kept;
