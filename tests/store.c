@@ -18,7 +18,13 @@ static int no_list(struct world *world UNUSED, struct node *dir UNUSED,
     return 0;
 }
 
-static const struct world_ops empty = {.child = no_child, .list = no_list};
+static int no_bytes(struct world *world UNUSED, const struct node *file UNUSED, size_t max UNUSED,
+                    struct arena *arena UNUSED, char **ret_bytes UNUSED, size_t *ret_len UNUSED)
+{
+    return -EIO;
+}
+
+static const struct world_ops empty = {.child = no_child, .list = no_list, .bytes = no_bytes};
 
 static void die(const char *what, const struct err *err)
 {

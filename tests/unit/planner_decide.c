@@ -1,0 +1,318 @@
+/*
+ * The decision rule, branch by branch, and packages with several programs.
+ */
+#include "base/str.h"
+#include "planner/package.h"
+#include "tests/store.h"
+
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+/* A chain of `n` libraries, each needing the next and having a run path of `n` directories. */
+static struct store *chain(size_t n, const char *program)
+{
+    struct store *store = store_new();
+    struct str path = {.arena = &store->arena};
+    struct store_object object;
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        str_printf(&path, "%s@p%zu/lib", i ? ":" : "", i);
+    for (i = 0; i < n; i++) {
+        object = (struct store_object){
+            .path = arena_printf(&store->arena, "p%zu/lib/lib%zu.so", i, i), .run_path = path.text};
+        if (i + 1 < n)
+            object.needed = arena_printf(&store->arena, "lib%zu.so", i + 1);
+        store_add(store, &object, 1);
+    }
+    object = (struct store_object){program, .needed = "lib0.so", .run_path = path.text};
+    store_add(store, &object, 1);
+    return store;
+}
+
+static void decide_for(struct store *store, struct subject *s, struct decision *ret_decision)
+{
+    struct err err;
+
+    store_subject(store, "app/bin/app", s);
+    assert_int_equal(decide(s, ret_decision, &err), 0);
+}
+
+static void expect(const struct decision *d, enum method method, const char *rule)
+{
+    if (d->chosen != method || strcmp(d->rule, rule) != 0)
+        fail_msg("%s %s by %s: %s", strategy_of(d->chosen)->name,
+                 scope_name(strategy_of(d->chosen)->scope), d->rule, d->reason);
+    assert_int_equal(d->option[method].standing, STANDING_CHOSEN);
+}
+
+static void a_deep_graph_is_lifted(void **state UNUSED)
+{
+    struct store *store = chain(12, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    assert_int_equal(option_failed(&d, METHOD_FARM_LIFTED), 4); /* v3: 2 levels, open and stat */
+    assert_int_equal(d.option[METHOD_NOTE_OWN].standing, STANDING_NO_READER);
+    assert_int_equal(d.option[METHOD_ABSOLUTE_LIFTED].standing, STANDING_FAILED);
+    assert_string_equal(d.option[METHOD_ABSOLUTE_LIFTED].rule, "ld-library-path");
+    assert_int_equal(d.option[METHOD_FARM_OWN].standing, STANDING_LOST);
+    assert_non_null(strstr(d.option[METHOD_NONE].reason, "would keep"));
+    store_free(store);
+}
+
+static void a_small_graph_gets_scope_own(void **state UNUSED)
+{
+    static const struct store_object wide = {
+        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+        .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    struct store *store = chain(5, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store_add(store, &wide, 1);
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_OWN, "small-graph");
+    store_free(store);
+}
+
+static void scope_own_where_lifting_saves_little_more(void **state UNUSED)
+{
+    static const struct store_object more[] = {
+        {"app/bin/app", .needed = "lib5.so lib4.so lib3.so lib2.so lib1.so lib0.so",
+         .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib:@p5/lib:@p6/lib"},
+        {"p5/lib/lib5.so", .needed = "lib6.so", .run_path = "@p6/lib"},
+    };
+    struct store *store = chain(7, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store_add(store, more, ARRAY_LEN(more));
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_OWN, "little-more");
+    store->policy.lift_saving = 0;
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    store_free(store);
+}
+
+static void nothing_where_little_would_be_saved(void **state UNUSED)
+{
+    struct store *store = chain(2, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_NONE, "not-worth-it");
+    store->policy.min_saving = 1;
+    decide_for(store, &s, &d);
+    assert_int_not_equal(d.chosen, METHOD_NONE);
+    store_free(store);
+}
+
+static void nothing_where_nothing_is_safe(void **state UNUSED)
+{
+    static const struct store_object filter = {
+        "p3/lib/lib3.so", .needed = "lib4.so", .run_path = "@p4/lib", .filter = "lib5.so"};
+    struct store *store = chain(12, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store_add(store, &filter, 1);
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_NONE, "nothing-safe");
+    assert_non_null(strstr(d.reason, "DT_FILTER"));
+    assert_int_equal(d.option[METHOD_FARM_LIFTED].standing, STANDING_GATED);
+    assert_string_equal(d.option[METHOD_FARM_LIFTED].rule, "filter");
+    store_free(store);
+}
+
+static void absolute_only_on_request(void **state UNUSED)
+{
+    struct store *store = chain(12, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store->policy.overrides = false;
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    assert_non_null(strstr(d.option[METHOD_ABSOLUTE_LIFTED].reason, "only when the policy asks"));
+    store->policy.absolute = true;
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_ABSOLUTE_LIFTED, "absolute-asked");
+    assert_int_equal(option_failed(&d, METHOD_ABSOLUTE_LIFTED), 0);
+    store_free(store);
+}
+
+static void notes_where_the_target_reads_them(void **state UNUSED)
+{
+    static const struct store_object wide = {
+        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+        .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    struct store *store = chain(5, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store->policy.reader = READER_B;
+    store_add(store, &wide, 1);
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_NOTE_OWN, "reader-there");
+    store_free(store);
+    store = chain(12, "app/bin/app"); /* a deep graph: lifting saves far more */
+    store->policy.reader = READER_B;
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    store_free(store);
+}
+
+static void scope_own_beside_drivers(void **state UNUSED)
+{
+    static const struct store_object more[] = {
+        {"p7/lib/lib7.so", .needed = "libEGL.so.1 lib8.so", .run_path = "@egl/lib:@p8/lib"},
+        {"egl/lib/libEGL.so.1", .needed = NULL, .run_path = "@p1/lib:/run/opengl-driver/lib"},
+        {"app/bin/app", .needed = "lib11.so lib0.so lib5.so lib6.so",
+         .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@n5/lib:@n6/lib:@p5/lib:@p6/lib:"
+                     "@p11/lib:@p0/lib"},
+    };
+    struct store *store = chain(12, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store_add(store, more, ARRAY_LEN(more));
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_OWN, "drivers");
+    store_free(store);
+}
+
+static void own_is_what_is_left_when_lifting_is_gated(void **state UNUSED)
+{
+    /* another load list on better CPUs */
+    static const struct store_object more[] = {
+        {"p7/lib/glibc-hwcaps/x86-64-v3/lib7.so", .needed = "lib9.so lib8.so",
+         .run_path = "@p9/lib:@p8/lib"},
+        {"app/bin/app", .needed = "lib11.so lib0.so lib5.so lib6.so",
+         .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@n5/lib:@n6/lib:@p5/lib:@p6/lib:"
+                     "@p11/lib:@p0/lib"},
+    };
+    struct store *store = chain(12, "app/bin/app");
+    struct subject s;
+    struct decision d;
+
+    store_add(store, more, ARRAY_LEN(more));
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_OWN, "left");
+    assert_string_equal(d.option[METHOD_FARM_LIFTED].rule, "levels-differ");
+    store_free(store);
+}
+
+/* ---- packages */
+
+static void plan_for(struct store *store, const char *path, struct plan *ret_plan)
+{
+    struct subject_query query = {.world = store->world, .policy = &store->policy};
+    struct program *program;
+    struct err err;
+    size_t n;
+
+    assert_int_equal(package_programs(&query, store_path(store, path), &store->arena, &program, &n,
+                                      &err),
+                     0);
+    assert_int_equal(package_plan(&query, program, n, &store->arena, ret_plan, &err), 0);
+}
+
+static void programs_of_a_package_share_a_farm(void **state UNUSED)
+{
+    struct store *store = chain(12, "app-1.5/bin/one");
+    struct store_object two = {"app-1.5/bin/two", .needed = "lib2.so"};
+    struct plan plan;
+
+    two.run_path = world_object(store->world,
+                                world_walk(store->world, NULL,
+                                           store_path(store, "app-1.5/bin/one")).node)
+                       ->runpath;
+    store_add(store, &two, 1);
+    plan_for(store, "app-1.5", &plan);
+    assert_string_equal(plan.key.pname, "app");
+    assert_string_equal(plan.key.version, "1.5");
+    assert_string_equal(plan.key.output, "out");
+    assert_string_equal(plan.key.system, "x86_64-linux");
+    assert_int_equal(plan.n_objects, 2);
+    assert_string_equal(plan.object[0].path, "bin/one");
+    assert_string_equal(plan.object[1].path, "bin/two");
+    assert_string_equal(edits_find(&plan.object[0].edits, EDIT_FARM, NULL)->path,
+                        edits_find(&plan.object[1].edits, EDIT_FARM, NULL)->path);
+    store_free(store);
+}
+
+static void a_name_that_means_two_files_needs_two_farms(void **state UNUSED)
+{
+    struct store *store = chain(12, "app/bin/one");
+    struct store_object more[] = {
+        {"app/bin/two", .needed = "lib2.so", .run_path = NULL},
+        {"q/lib/lib2.so", .needed = "lib3.so", .run_path = NULL},
+    };
+    const char *run_path = world_object(store->world, world_walk(store->world, NULL,
+                                                                 store_path(store, "app/bin/one"))
+                                                          .node)
+                               ->runpath;
+    struct plan plan;
+
+    more[0].run_path = arena_printf(&store->arena, "@q/lib:%s", run_path);
+    more[1].run_path = run_path;
+    store_add(store, more, ARRAY_LEN(more));
+    plan_for(store, "app", &plan);
+    assert_int_equal(plan.n_objects, 2);
+    assert_string_equal(edits_find(&plan.object[0].edits, EDIT_FARM, NULL)->path,
+                        store_path(store, "app/" FARM_IN_PACKAGE));
+    assert_string_equal(edits_find(&plan.object[1].edits, EDIT_FARM, NULL)->path,
+                        store_path(store, "app/" FARM_IN_PACKAGE "-two"));
+    store_free(store);
+}
+
+static void names_are_taken_apart(void **state UNUSED)
+{
+    static const struct {
+        const char *name, *pname, *version, *output;
+    } rows[] = {
+        {"ffmpeg-7.1.5", "ffmpeg", "7.1.5", "out"},
+        {"ffmpeg-7.1.5-bin", "ffmpeg", "7.1.5", "bin"},
+        {"libasound2t64-1.2.14", "libasound2t64", "1.2.14", "out"},
+        {"hello-bin", "hello-bin", NULL, "out"},
+        {"gtk+3-3.24.49-dev", "gtk+3", "3.24.49", "dev"},
+        {"x", "x", NULL, "out"},
+        {"imagemagick-7.1.1.43+dfsg1", "imagemagick", "7.1.1.43+dfsg1", "out"},
+    };
+    CLEANUP(arena_release) struct arena arena = {0};
+    const char *pname, *version, *output;
+    size_t i;
+
+    for (i = 0; i < ARRAY_LEN(rows); i++) {
+        plan_split_name(&arena, rows[i].name, &pname, &version, &output);
+        assert_string_equal(pname, rows[i].pname);
+        assert_true(str_same(version, rows[i].version));
+        assert_string_equal(output, rows[i].output);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deep_graph_is_lifted),
+        cmocka_unit_test(a_small_graph_gets_scope_own),
+        cmocka_unit_test(scope_own_where_lifting_saves_little_more),
+        cmocka_unit_test(nothing_where_little_would_be_saved),
+        cmocka_unit_test(nothing_where_nothing_is_safe),
+        cmocka_unit_test(absolute_only_on_request),
+        cmocka_unit_test(notes_where_the_target_reads_them),
+        cmocka_unit_test(scope_own_beside_drivers),
+        cmocka_unit_test(own_is_what_is_left_when_lifting_is_gated),
+        cmocka_unit_test(programs_of_a_package_share_a_farm),
+        cmocka_unit_test(a_name_that_means_two_files_needs_two_farms),
+        cmocka_unit_test(names_are_taken_apart),
+    };
+
+    return UNIT_RUN(tests);
+}
