@@ -154,7 +154,7 @@ static void note_left_out(const struct decision *d, struct plan_object *object, 
 {
     const struct subject *s = d->subject;
     const struct storm *after = &d->option[d->chosen].verdicts.after[s->policy_level];
-    const size_t k = s->trace->profile.n_levels;
+    const size_t k = s->trace->profile.n_caps - 1; /* the last one is the directory itself */
     struct str names = {.arena = arena};
     struct wanted *wanted;
     size_t n = wanted_list(s, d->option[d->chosen].strategy->scope, &wanted), i, n_left = 0;
@@ -174,9 +174,9 @@ static void note_left_out(const struct decision *d, struct plan_object *object, 
              arena_printf(arena,
                           "%zu librar%s out of the farm and keep%s the path as built; the "
                           "directories follow the farm. Of the %" PRIu32 "+%" PRIu32
-                          " failed calls that are left, %zu+%zu are the farm's glibc-hwcaps "
-                          "levels; the rest is for looking into the farm in vain, and for those "
-                          "directories and their levels (%s)",
+                          " failed calls that are left, %zu+%zu are the farm's sub-directories "
+                          "for CPUs; the rest is for looking into the farm in vain, and for those "
+                          "directories and their sub-directories (%s)",
                           n_left, n_left == 1 ? "y stays" : "ies stay", n_left == 1 ? "s" : "",
                           after->failed_opens, after->failed_stats, k, k, names.text));
 }

@@ -18,7 +18,8 @@ struct decoy {
     const char *name; /* the library's name as asked, and the file's */
     const char *path;
     const struct object *object;
-    uint64_t dev, ino; /* of the library it stands for */
+    uint64_t dev, ino;     /* of the library it stands for */
+    const char *directory; /* where that was found */
 };
 
 struct scenario {

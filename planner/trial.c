@@ -64,6 +64,7 @@ static void make_decoys(struct trial *t)
             !answer->node || answer->object->ldso || has_decoy(t->shape, t->n_decoys, q->name))
             continue;
         *d = (struct decoy){.name = q->name, .dev = answer->node->dev, .ino = answer->node->ino};
+        d->directory = t->subject->member[q->answer].directory;
         t->empty[t->n_decoys] = *d;
         d->path = arena_printf(t->arena, DECOYS "/shape/%s", q->name);
         d->object = copy_without_paths(t->arena, answer->object, true);
@@ -157,7 +158,8 @@ static void find_duplicates(struct trial *t)
             struct place at;
             const struct object *object;
 
-            if (dir.error || dir.node->kind != NODE_DIR)
+            /* a directory with builds for some CPUs holds one library, not several */
+            if (dir.error || dir.node->kind != NODE_DIR || str_same(directory[k], d->directory))
                 continue;
             at = world_walk(t->subject->world, dir.node, d->name);
             if (at.error || at.node->kind != NODE_FILE ||

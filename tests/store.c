@@ -98,8 +98,8 @@ static void add_versions(struct store *store, struct object *object, const char 
     char *text = arena_strdup(&store->arena, list ? list : ""), *save = NULL, *name;
 
     for (name = strtok_r(text, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
-        object->verneed = arena_grow(&store->arena, object->verneed, object->n_verneed,
-                                     sizeof(*object->verneed));
+        object->verneed =
+            arena_grow(&store->arena, object->verneed, object->n_verneed, sizeof(*object->verneed));
         object->verneed[object->n_verneed++] = (struct version){.file = name, .name = "V_1"};
     }
 }
@@ -200,9 +200,8 @@ void store_free(struct store *store)
 
 void store_subject(struct store *store, const char *program, struct subject *ret_subject)
 {
-    struct subject_query query = {.world = store->world,
-                                  .policy = &store->policy,
-                                  .program = store_path(store, program)};
+    struct subject_query query = {
+        .world = store->world, .policy = &store->policy, .program = store_path(store, program)};
     struct err err;
 
     if (subject_init(ret_subject, &query, &store->arena, &err) < 0)

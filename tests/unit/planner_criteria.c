@@ -231,7 +231,8 @@ static void hwcaps(void **state UNUSED)
 static void self_location(void **state UNUSED)
 {
     static const struct store_object more[] = {
-        {"d/lib/libd.so", .needed = "libc.so.6", .run_path = "@glibc/lib", .imports = IMPORT_DLINFO},
+        {"d/lib/libd.so", .needed = "libc.so.6", .run_path = "@glibc/lib",
+         .imports = IMPORT_DLINFO},
     };
     const struct judgement *j;
     struct bench b;

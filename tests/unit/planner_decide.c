@@ -66,9 +66,8 @@ static void a_deep_graph_is_lifted(void **state UNUSED)
 
 static void a_small_graph_gets_scope_own(void **state UNUSED)
 {
-    static const struct store_object wide = {
-        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
-        .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    static const struct store_object wide = {"app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+                                             .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
     struct store *store = chain(5, "app/bin/app");
     struct subject s;
     struct decision d;
@@ -115,8 +114,8 @@ static void nothing_where_little_would_be_saved(void **state UNUSED)
 
 static void nothing_where_nothing_is_safe(void **state UNUSED)
 {
-    static const struct store_object filter = {
-        "p3/lib/lib3.so", .needed = "lib4.so", .run_path = "@p4/lib", .filter = "lib5.so"};
+    static const struct store_object filter = {"p3/lib/lib3.so", .needed = "lib4.so",
+                                               .run_path = "@p4/lib", .filter = "lib5.so"};
     struct store *store = chain(12, "app/bin/app");
     struct subject s;
     struct decision d;
@@ -149,9 +148,8 @@ static void absolute_only_on_request(void **state UNUSED)
 
 static void notes_where_the_target_reads_them(void **state UNUSED)
 {
-    static const struct store_object wide = {
-        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
-        .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    static const struct store_object wide = {"app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+                                             .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
     struct store *store = chain(5, "app/bin/app");
     struct subject s;
     struct decision d;
@@ -217,9 +215,8 @@ static void plan_for(struct store *store, const char *path, struct plan *ret_pla
     struct err err;
     size_t n;
 
-    assert_int_equal(package_programs(&query, store_path(store, path), &store->arena, &program, &n,
-                                      &err),
-                     0);
+    assert_int_equal(
+        package_programs(&query, store_path(store, path), &store->arena, &program, &n, &err), 0);
     assert_int_equal(package_plan(&query, program, n, &store->arena, ret_plan, &err), 0);
 }
 
@@ -229,10 +226,10 @@ static void programs_of_a_package_share_a_farm(void **state UNUSED)
     struct store_object two = {"app-1.5/bin/two", .needed = "lib2.so"};
     struct plan plan;
 
-    two.run_path = world_object(store->world,
-                                world_walk(store->world, NULL,
-                                           store_path(store, "app-1.5/bin/one")).node)
-                       ->runpath;
+    two.run_path =
+        world_object(store->world,
+                     world_walk(store->world, NULL, store_path(store, "app-1.5/bin/one")).node)
+            ->runpath;
     store_add(store, &two, 1);
     plan_for(store, "app-1.5", &plan);
     assert_string_equal(plan.key.pname, "app");
@@ -254,10 +251,10 @@ static void a_name_that_means_two_files_needs_two_farms(void **state UNUSED)
         {"app/bin/two", .needed = "lib2.so", .run_path = NULL},
         {"q/lib/lib2.so", .needed = "lib3.so", .run_path = NULL},
     };
-    const char *run_path = world_object(store->world, world_walk(store->world, NULL,
-                                                                 store_path(store, "app/bin/one"))
-                                                          .node)
-                               ->runpath;
+    const char *run_path =
+        world_object(store->world,
+                     world_walk(store->world, NULL, store_path(store, "app/bin/one")).node)
+            ->runpath;
     struct plan plan;
 
     more[0].run_path = arena_printf(&store->arena, "@q/lib:%s", run_path);

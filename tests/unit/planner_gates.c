@@ -42,8 +42,7 @@ static const struct shut cases[] = {
      "4097"},
     {"already-edited",
      METHOD_FARM_LIFTED,
-     {{"app/bin/app", .needed = "liba.so.1",
-       .run_path = "@app/nix-support/stormlint/farm:@a/lib"}},
+     {{"app/bin/app", .needed = "liba.so.1", .run_path = "@app/nix-support/stormlint/farm:@a/lib"}},
      "stormlint/farm"},
     {"unresolved",
      METHOD_FARM_LIFTED,
@@ -133,8 +132,7 @@ static void each_is_shut_for_what_it_asks_about(void **state UNUSED)
     const char *reason = NULL;
     size_t i;
 
-    for_each(c, cases)
-    {
+    for_each (c, cases) {
         struct store *store = store_new();
 
         store_add(store, plain, ARRAY_LEN(plain));
@@ -217,7 +215,10 @@ static void loaders_outside_the_store_unknown_or_old(void **state UNUSED)
         struct ldso ldso;
         const char *place; /* of the loader */
     } rows[] = {
-        {"foreign-loader", METHOD_FARM_LIFTED, {.libc = LIBC_GLIBC, .version = "2.41"}, "/lib/ld.so"},
+        {"foreign-loader",
+         METHOD_FARM_LIFTED,
+         {.libc = LIBC_GLIBC, .version = "2.41"},
+         "/lib/ld.so"},
         {"unknown-loader", METHOD_FARM_LIFTED, {.libc = LIBC_UNKNOWN}, NULL},
         {"old-glibc", METHOD_ABSOLUTE_OWN, {.libc = LIBC_GLIBC, .version = "2.27"}, NULL},
         {"musl", METHOD_ABSOLUTE_OWN, {.libc = LIBC_MUSL, .version = "1.2.5"}, NULL},
@@ -226,8 +227,8 @@ static void loaders_outside_the_store_unknown_or_old(void **state UNUSED)
 
     for (i = 0; i < ARRAY_LEN(rows); i++) {
         struct store *store = store_new();
-        const char *path = rows[i].place ? rows[i].place
-                                         : store_path(store, "glibc/lib/ld-linux-x86-64.so.2");
+        const char *path =
+            rows[i].place ? rows[i].place : store_path(store, "glibc/lib/ld-linux-x86-64.so.2");
         const struct gate *gate;
         const char *reason;
         struct object *app, *loader;
@@ -245,7 +246,8 @@ static void loaders_outside_the_store_unknown_or_old(void **state UNUSED)
         at = world_walk(store->world, NULL, store_path(store, "app/bin/app"));
         app = arena_memdup(&store->arena, at.node->object, sizeof(*app));
         app->interp = path;
-        assert_int_equal(overlay_file(store->world, store_path(store, "app/bin/app"), app, &err), 0);
+        assert_int_equal(overlay_file(store->world, store_path(store, "app/bin/app"), app, &err),
+                         0);
         gate = shut_for(store, rows[i].method, &reason);
         if (!gate)
             fail_msg("%s is open", rows[i].gate);
@@ -274,9 +276,10 @@ static void legacy_hwcaps_are_left_alone(void **state UNUSED)
     ldso = *loader->ldso;
     ldso.version = "2.36";
     loader->ldso = &ldso;
-    assert_int_equal(
-        overlay_object(store->world, store_path(store, "glibc/lib/ld-linux-x86-64.so.2"), loader, &err),
-        0);
+    assert_int_equal(overlay_object(store->world,
+                                    store_path(store, "glibc/lib/ld-linux-x86-64.so.2"), loader,
+                                    &err),
+                     0);
     gate = shut_for(store, METHOD_FARM_LIFTED, &reason);
     assert_non_null(gate);
     assert_string_equal(gate->id, "legacy-hwcaps");
@@ -295,8 +298,10 @@ static void every_gate_has_a_case(void **state UNUSED)
     for (g = gates(); g->id; g++) {
         bool tested = false;
 
-        for_each(c, cases) tested |= !strcmp(c->gate, g->id);
-        for_each(id, elsewhere) tested |= !strcmp(*id, g->id);
+        for_each (c, cases)
+            tested |= !strcmp(c->gate, g->id);
+        for_each (id, elsewhere)
+            tested |= !strcmp(*id, g->id);
         if (!tested)
             fail_msg("no case for %s", g->id);
         assert_true(g->methods != 0 && g->question[strlen(g->question) - 1] == '?');

@@ -1,9 +1,9 @@
 /*
  * Plans as JSON: written twice alike, read back whole, refused when anything is off.
  */
-#include "planner/plan_json.h"
 #include "base/str.h"
 #include "planner/package.h"
+#include "planner/plan_json.h"
 #include "tests/store.h"
 
 #include <errno.h>
@@ -238,8 +238,7 @@ static void policies_are_read_strictly(void **state UNUSED)
         close(fd);
         r = policy_read(path, &arena, &policy, &err);
         unlink(path);
-        if ((r == 0) != (rows[i].says == NULL) ||
-            (rows[i].says && !strstr(err.text, rows[i].says)))
+        if ((r == 0) != (rows[i].says == NULL) || (rows[i].says && !strstr(err.text, rows[i].says)))
             fail_msg("%s: %s", rows[i].text, err.text);
     }
 }

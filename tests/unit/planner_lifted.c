@@ -10,8 +10,10 @@
 
 /* The program needs a and b, these c and d, which need one another's names again. */
 static const struct store_object plain[] = {
-    {"app/bin/app", .needed = "liba.so.1 libb.so.1 libc.so.6", .run_path = "@a/lib:@b/lib:@glibc/lib"},
-    {"a/lib/liba.so.1", .needed = "libc1.so libd.so libc.so.6", .run_path = "@c/lib:@d/lib:@glibc/lib"},
+    {"app/bin/app", .needed = "liba.so.1 libb.so.1 libc.so.6",
+     .run_path = "@a/lib:@b/lib:@glibc/lib"},
+    {"a/lib/liba.so.1", .needed = "libc1.so libd.so libc.so.6",
+     .run_path = "@c/lib:@d/lib:@glibc/lib"},
     {"b/lib/libb.so.1", .needed = "libd.so libe.so liba.so.1", .run_path = "@d/lib:@e/lib:@a/lib"},
     {"c/lib/libc1.so", .needed = "libc.so.6"},
     {"d/lib/libd.so", .needed = "libe.so", .run_path = "@e/lib"},
@@ -175,8 +177,12 @@ static void farms_mirror_builds_for_better_cpus(void **state UNUSED)
     static const struct store_object more[] = {
         {"d/lib/glibc-hwcaps/x86-64-v3/libd.so", .needed = "libe.so", .run_path = "@e/lib"},
     };
-    static const char *const expected[] = {"glibc-hwcaps/x86-64-v3/libd.so", "liba.so.1",
-                                           "libb.so.1", "libc.so.6", "libc1.so", "libd.so",
+    static const char *const expected[] = {"glibc-hwcaps/x86-64-v3/libd.so",
+                                           "liba.so.1",
+                                           "libb.so.1",
+                                           "libc.so.6",
+                                           "libc1.so",
+                                           "libd.so",
                                            "libe.so"};
     struct store *store = make(more, ARRAY_LEN(more));
     const struct edit *farm;
@@ -284,7 +290,8 @@ static void a_note_without_pairs_is_no_note(void **state UNUSED)
 static void reviewed_objects_go_into_the_farm(void **state UNUSED)
 {
     static const struct store_object more[] = {
-        {"d/lib/libd.so", .needed = "libasound.so.2 libcrypto.so.3", .run_path = "@al/lib:@ssl/lib"},
+        {"d/lib/libd.so", .needed = "libasound.so.2 libcrypto.so.3",
+         .run_path = "@al/lib:@ssl/lib"},
         {"al/lib/libasound.so.2", .imports = IMPORT_DLADDR},
         {"ssl/lib/libcrypto.so.3", .imports = IMPORT_DLADDR},
     };
@@ -297,12 +304,14 @@ static void reviewed_objects_go_into_the_farm(void **state UNUSED)
     /* something to be found beside it */
     store_add(store, &beside, 1);
     store_subject(store, "app/bin/app", &s);
-    assert_non_null(strstr(run_path_of(store, &s, METHOD_FARM_LIFTED), store_path(store, "al/lib")));
+    assert_non_null(
+        strstr(run_path_of(store, &s, METHOD_FARM_LIFTED), store_path(store, "al/lib")));
     assert_null(strstr(run_path_of(store, &s, METHOD_FARM_LIFTED), store_path(store, "ssl/lib")));
     /* nobody's review counts */
     store->policy.cautious = true;
     store_subject(store, "app/bin/app", &s);
-    assert_non_null(strstr(run_path_of(store, &s, METHOD_FARM_LIFTED), store_path(store, "ssl/lib")));
+    assert_non_null(
+        strstr(run_path_of(store, &s, METHOD_FARM_LIFTED), store_path(store, "ssl/lib")));
     store_free(store);
 }
 
