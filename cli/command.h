@@ -21,4 +21,4 @@ struct command {
 };
 
 extern const struct command cmd_check, cmd_scan, cmd_storm, cmd_trace;
-extern const struct command cmd_plan;
+extern const struct command cmd_plan, cmd_syspath;
