@@ -188,6 +188,7 @@ CREATE TABLE storm (
     dlopen_failed_stats INTEGER NOT NULL DEFAULT 0,
     dlopen_objects INTEGER NOT NULL DEFAULT 0,
     dlopen_directories INTEGER NOT NULL DEFAULT 0,
+    profile_assumed TEXT,               -- NULL, or what was assumed since its loader does not tell
     PRIMARY KEY (program, cpu, scenario)
 ) STRICT, WITHOUT ROWID;
 

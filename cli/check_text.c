@@ -92,6 +92,8 @@ void check_text(FILE *to, const struct term *term, const struct checked *checked
         fprintf(to, ": %s", str_escape(&arena, checked->reason));
     if (checked->note)
         fprintf(to, "; %s", checked->note);
+    if (checked->has_trace && checked->predicted.profile.assumed)
+        fprintf(to, "; %s", str_escape(&arena, checked->predicted.profile.assumed));
     fputc('\n', to);
     if (checked->result == CHECK_DIFFERS && checked->has_trace)
         print_difference(to, checked);
@@ -148,6 +150,7 @@ json_t *check_json(const struct checked *checked)
     json_put_int(object, "wrappers", checked->n_hops ? (int64_t)checked->n_hops - 1 : 0);
     if (!checked->has_trace)
         return object;
+    json_put_text(object, "assumed", checked->predicted.profile.assumed);
     json_put_int(object, "predicted_calls", (int64_t)startup_calls(&checked->predicted));
     json_put_int(object, "measured_calls", (int64_t)checked->measured.n_calls);
     json_put_int(object, "failed_calls", (int64_t)failed_calls(&checked->measured));

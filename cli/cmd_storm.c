@@ -100,6 +100,8 @@ static void add_row(struct gathering *g, const char *program, const struct trace
 
     row.program = arena_strdup(&g->arena, program);
     row.exit_text = row.exit_text ? arena_strdup(&g->arena, row.exit_text) : NULL;
+    if (row.profile_assumed)
+        row.profile_assumed = arena_strdup(&g->arena, row.profile_assumed);
     g->row = arena_grow(&g->arena, g->row, g->n_rows, sizeof(*g->row));
     g->row[g->n_rows++] = row;
 }
@@ -272,6 +274,7 @@ static json_t *row_json(const struct storm_row *row, const char *cpu)
     json_put(object, "dlopen", storm_json(&row->dlopen));
     json_put_text(object, "exit", row->exit_text);
     json_put(object, "assumed", json_boolean(row->assumed));
+    json_put_text(object, "profile_assumed", row->profile_assumed);
     return object;
 }
 

@@ -27,6 +27,9 @@ static void row_print(FILE *to, const struct term *term, const struct storm_row 
                 str_escape(&arena, row->exit_text ? row->exit_text : "?"),
                 term_style(term, STYLE_PLAIN));
     fputc('\n', to);
+    if (row->profile_assumed)
+        fprintf(to, "%*s%s%s%s\n", NUMBERS_WIDTH + 1, "", term_style(term, STYLE_YELLOW),
+                str_escape(&arena, row->profile_assumed), term_style(term, STYLE_PLAIN));
     if (row->dlopen.opens || row->dlopen.stats) {
         storm_numbers(to, &row->dlopen);
         fputs("  its dlopens after the start\n", to);
@@ -36,7 +39,7 @@ static void row_print(FILE *to, const struct term *term, const struct storm_row 
 void storm_text_table(FILE *to, const struct storm_row *row, size_t n, size_t top)
 {
     const struct term term = term_of(to);
-    struct storm sum = {0};
+    struct storm sum = {0}, dlopens = {0};
     const size_t shown = n < top ? n : top;
 
     fprintf(to, "%s%7s %7s%s\n", term_style(&term, STYLE_BOLD), "failed", "failed",
@@ -46,13 +49,19 @@ void storm_text_table(FILE *to, const struct storm_row *row, size_t n, size_t to
             term_style(&term, STYLE_PLAIN));
     for (size_t i = 0; i < shown; i++)
         row_print(to, &term, &row[i]);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         storm_add(&sum, &row[i].storm);
+        storm_add(&dlopens, &row[i].dlopen);
+    }
     if (n < 2)
         return;
     fputs(term_style(&term, STYLE_BOLD), to);
     storm_numbers(to, &sum);
     fprintf(to, "total of %zu programs%s\n", n, term_style(&term, STYLE_PLAIN));
+    if (dlopens.opens || dlopens.stats) {
+        storm_numbers(to, &dlopens);
+        fputs("their dlopens after the start\n", to);
+    }
     if (shown < n)
         fprintf(to, "(%zu more programs are not listed; --top 0 lists all)\n", n - shown);
 }

@@ -318,6 +318,7 @@ void trace_text_header(const struct trace_view *view)
         field(view, "note", "%s%s%s", trace_on(view, STYLE_YELLOW), trace_shown(view, view->note),
               trace_off(view));
     for (size_t i = 0; i < t->n_assumptions; i++)
-        field(view, "assumed", "%s%s%s", trace_on(view, STYLE_YELLOW),
-              trace_shown(view, t->assumption[i]), trace_off(view));
+        if (!str_same(t->assumption[i], t->profile.assumed)) /* stands beside the loader */
+            field(view, "assumed", "%s%s%s", trace_on(view, STYLE_YELLOW),
+                  trace_shown(view, t->assumption[i]), trace_off(view));
 }

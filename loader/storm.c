@@ -12,6 +12,7 @@ struct storm_row storm_row(const struct trace *trace)
         .exit = trace->exit,
         .exit_text = trace->exit_text,
         .assumed = trace->n_assumptions > 0,
+        .profile_assumed = trace->profile.assumed,
     };
 }
 

@@ -13,7 +13,7 @@
  * The loader model's version: storms recorded by another are computed anew. Raised whenever a
  * change of the rules can change a number.
  */
-enum { STORM_MODEL = 1 };
+enum { STORM_MODEL = 2 };
 
 struct storm_row {
     const char *program; /* the path it was started by */
@@ -21,6 +21,8 @@ struct storm_row {
     enum trace_exit exit;
     const char *exit_text;
     bool assumed; /* the trace rests on assumptions */
+    const char
+        *profile_assumed; /* NULL, or "profile unknown, assumed ...": every output shows it */
 };
 
 /* The row of a trace; texts are borrowed from it. */

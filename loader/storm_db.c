@@ -11,7 +11,7 @@ enum { SQL_PROGRAMS, SQL_COUNT, SQL_RECALL, SQL_FORGET, SQL_REMEMBER, SQL_BIN };
 #define NUMBERS                                                                                    \
     "opens, failed_opens, stats, failed_stats, others, failed_others, t.objects, directories, "    \
     "dlopen_opens, dlopen_failed_opens, dlopen_stats, dlopen_failed_stats, dlopen_objects, "       \
-    "dlopen_directories"
+    "dlopen_directories, profile_assumed"
 
 const char *const storm_sql[] = {
     [SQL_PROGRAMS] = "SELECT o.id, x.path FROM object o JOIN object_path x ON x.object = o.id "
@@ -22,11 +22,13 @@ const char *const storm_sql[] = {
                    "WHERE t.cpu = ? AND t.scenario = ? AND t.model = ? AND t.generation = ? "
                    "ORDER BY t.program",
     [SQL_FORGET] = "DELETE FROM storm WHERE cpu = ? AND scenario = ?",
-    [SQL_REMEMBER] = "INSERT INTO storm (program, cpu, scenario, model, generation, outcome, "
-                     "assumed, opens, failed_opens, stats, failed_stats, others, failed_others, "
-                     "objects, directories, dlopen_opens, dlopen_failed_opens, dlopen_stats, "
-                     "dlopen_failed_stats, dlopen_objects, dlopen_directories) VALUES "
-                     "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [SQL_REMEMBER] =
+        "INSERT INTO storm (program, cpu, scenario, model, generation, outcome, "
+        "assumed, opens, failed_opens, stats, failed_stats, others, failed_others, "
+        "objects, directories, dlopen_opens, dlopen_failed_opens, dlopen_stats, "
+        "dlopen_failed_stats, dlopen_objects, dlopen_directories, "
+        "profile_assumed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?)",
     [SQL_BIN] = "SELECT s.path || '/' || p.base || iif(d.path = '', '', '/' || d.path) "
                 "FROM directory d JOIN package p ON p.id = d.package "
                 "JOIN store s ON s.id = p.store "
@@ -102,6 +104,8 @@ static struct storm_row recalled(struct stmt *s, struct arena *arena)
     row_numbers(&row, number);
     for (size_t i = 0; i < N_NUMBERS; i++)
         *number[i] = (uint32_t)stmt_int(s, 3 + (int)i);
+    if (stmt_text(s, 3 + N_NUMBERS))
+        row.profile_assumed = arena_strdup(arena, stmt_text(s, 3 + N_NUMBERS));
     return row;
 }
 
@@ -160,6 +164,7 @@ static int remember_row(struct stmt *s, const struct storm_key *key,
     stmt_bind_int(s, 7, row.assumed);
     for (size_t i = 0; i < N_NUMBERS; i++)
         stmt_bind_int(s, 8 + (int)i, *number[i]);
+    stmt_bind_text(s, 8 + N_NUMBERS, row.profile_assumed);
     return stmt_run(s, err);
 }
 
