@@ -147,6 +147,7 @@ int judge_library_path(struct judge *judge, struct judgement *ret, struct err *e
     CLEANUP(run_close) struct run shapes = {0};
     CLEANUP(run_close) struct run empty = {0};
     const struct trace *before = &t->baseline[BASELINE_SHAPES].run.trace;
+    struct judgement ignored = {0};
     size_t more;
     int r;
 
@@ -166,7 +167,7 @@ int judge_library_path(struct judge *judge, struct judgement *ret, struct err *e
     before = &t->baseline[BASELINE_EMPTY].run.trace;
     /* what lost in the first scenario need not be told again */
     more = compare_winners(before, &empty.trace, t->empty, t->n_decoys,
-                           ret->n_evidence ? &(struct judgement){0} : ret);
+                           ret->n_evidence ? &ignored : ret);
     if (ret->n_evidence || !same_order(before, &empty.trace)) {
         ret->verdict = VERDICT_FAIL;
         ret->reason =

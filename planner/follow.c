@@ -32,21 +32,23 @@ static int step(struct world *world, const struct program *hop, struct arena *ar
                    arena_strdup(arena, err->text));
 }
 
-int program_follow(struct world *world, const char *path, const char *const *env, size_t n_env,
-                   struct arena *arena, struct program *ret_program, struct err *err)
+int program_follow(struct world *world, const struct program *start, struct arena *arena,
+                   struct program *ret_program, struct err *err)
 {
-    struct program hop = {.path = path, .env = env, .n_env = n_env};
+    struct program hop = {.path = start->path, .env = start->env, .n_env = start->n_env};
     struct wrapper wrapper;
     unsigned i;
     int r;
 
     for (i = 0; (r = step(world, &hop, arena, &wrapper, err)) == 1; i++) {
         if (i == MAX_HOPS)
-            return err_set(err, ELOOP, "'%s': too many wrappers around each other", path);
+            return err_set(err, ELOOP, "'%s': too many wrappers around each other", start->path);
         if (wrapper.program[0] != '/')
             return err_set(err, ENOTSUP, "'%s' starts a relative path", hop.path);
-        hop = (struct program){
-            .path = wrapper.program, .env = wrapper.env, .n_env = wrapper.n_env, .wrapper = path};
+        hop = (struct program){.path = wrapper.program,
+                               .env = wrapper.env,
+                               .n_env = wrapper.n_env,
+                               .wrapper = start->path};
     }
     if (r == 0)
         *ret_program = hop;

@@ -14,9 +14,9 @@ struct program {
 };
 
 /*
- * The program behind `path`. A path that is a program itself, or leads nowhere, is returned as it
- * is; a script that cannot be followed is an error that says why.
+ * The program that `start` (a path and the environment it is started with) becomes. A path that is
+ * a program itself, or leads nowhere, is returned as it is; a script that cannot be followed is an
+ * error that says why.
  */
-MUST_CHECK int program_follow(struct world *world, const char *path, const char *const *env,
-                              size_t n_env, struct arena *arena, struct program *ret_program,
-                              struct err *err);
+MUST_CHECK int program_follow(struct world *world, const struct program *start, struct arena *arena,
+                              struct program *ret_program, struct err *err);

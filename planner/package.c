@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 16, MAX_ENTRIES = 200000, MAX_PROGRAMS = 5000 };
+enum { MAX_ENTRIES = 200000, MAX_PROGRAMS = 5000 };
 
 /* ---- finding programs */
 
@@ -14,6 +14,8 @@ struct search {
     struct arena *arena;
     struct program *program, *wrapped; /* wrapped: what wrappers told */
     size_t n_programs, n_wrapped, n_entries;
+    struct node **dir; /* directories found */
+    size_t n_dirs;
 };
 
 struct entries {
@@ -52,9 +54,7 @@ static void look_at(struct search *s, struct node *node)
     if (object && object_is_program(object) && !object->ldso)
         add(s->arena, &s->program, &s->n_programs, program);
     if ((object && !object_is_program(object)) || !(node->mode & 0111) ||
-        program_follow(q->world, program.path, q->env, q->n_env, s->arena, &program, &ignored) <
-            0 ||
-        !program.wrapper)
+        program_follow(q->world, &program, s->arena, &program, &ignored) < 0 || !program.wrapper)
         return;
     at = world_walk(q->world, NULL, program.path);
     if (at.error)
@@ -63,7 +63,8 @@ static void look_at(struct search *s, struct node *node)
     add(s->arena, &s->wrapped, &s->n_wrapped, program);
 }
 
-static int walk(struct search *s, struct node *dir, unsigned depth, struct err *err)
+/* One directory: its programs are added, its directories follow in the list. */
+static int look_into(struct search *s, struct node *dir, struct err *err)
 {
     struct world *world = s->query->world;
     struct entries entries = {.arena = s->arena};
@@ -72,17 +73,30 @@ static int walk(struct search *s, struct node *dir, unsigned depth, struct err *
 
     if (r < 0)
         return err_set(err, -r, "'%s': %s", world_path(s->arena, dir), strerror(-r));
-    if (depth > MAX_DEPTH || (s->n_entries += entries.n) > MAX_ENTRIES)
-        return err_set(err, E2BIG, "'%s': too deep or too many entries for one package",
+    s->n_entries += entries.n;
+    if (s->n_entries > MAX_ENTRIES)
+        return err_set(err, E2BIG, "'%s': too many entries for one package",
                        world_path(s->arena, dir));
-    for (i = 0; i < entries.n && r == 0; i++) {
+    for (i = 0; i < entries.n; i++) {
         struct node *node = world_child(world, dir, intern(world->names, entries.name[i]));
 
         if (node && node->kind == NODE_FILE)
             look_at(s, node);
-        else if (node && node->kind == NODE_DIR)
-            r = walk(s, node, depth + 1, err);
+        else if (node && node->kind == NODE_DIR) {
+            s->dir = arena_grow(s->arena, s->dir, s->n_dirs, sizeof(*s->dir));
+            s->dir[s->n_dirs++] = node;
+        }
     }
+    return 0;
+}
+
+static int walk(struct search *s, struct node *dir, struct err *err)
+{
+    size_t i;
+    int r = look_into(s, dir, err);
+
+    for (i = 0; i < s->n_dirs && r == 0; i++)
+        r = look_into(s, s->dir[i], err);
     return r;
 }
 
@@ -117,10 +131,12 @@ int package_programs(const struct subject_query *query, const char *path, struct
         return err_set(err, at.error, "'%s': %s", path, strerror(at.error));
     if (at.node->kind != NODE_DIR) {
         s.program = arena_calloc(arena, 1, sizeof(*s.program));
-        r = program_follow(query->world, path, query->env, query->n_env, arena, s.program, err);
+        r = program_follow(
+            query->world, &(struct program){.path = path, .env = query->env, .n_env = query->n_env},
+            arena, s.program, err);
         s.n_programs = 1;
     } else {
-        r = walk(&s, at.node, 0, err);
+        r = walk(&s, at.node, err);
         if (s.n_programs > 1)
             qsort(s.program, s.n_programs, sizeof(*s.program), by_path);
         if (s.n_wrapped > 1)

@@ -20,7 +20,7 @@ enum {
 json_t *plan_json(const struct plan *plan, struct arena *scratch);
 
 /* Read one plan; everything is copied into `arena`. `where` names it in errors (a file). */
-MUST_CHECK int plan_parse(const json_t *json, const char *where, struct arena *arena,
+MUST_CHECK int plan_parse(json_t *json, const char *where, struct arena *arena,
                           struct plan *ret_plan, struct err *err);
 MUST_CHECK int plan_read(const char *path, struct arena *arena, struct plan *ret_plan,
                          struct err *err);

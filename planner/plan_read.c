@@ -387,7 +387,7 @@ static int read_expect(const struct reader *r, json_t *json, const char *place,
 
 /* What is told twice must be told alike: the edits without hashes, the totals of the choice. */
 static int check_twins(const struct reader *r, const struct plan *plan, const char *place,
-                       const struct plan_object *o, const json_t *edits, const json_t *storm)
+                       const struct plan_object *o, json_t *edits, json_t *storm)
 {
     const struct policy policy = {.store = plan->store, .n_stores = plan->n_stores};
     const struct plan_level *level = plan_level(plan_chosen(o), plan->cpu);
@@ -400,7 +400,7 @@ static int check_twins(const struct reader *r, const struct plan *plan, const ch
         return refuse(r, place, "edits and evidence.edits do not tell the same");
     if (json_is_null(storm))
         return level ? refuse(r, place, "storm is missing") : 0;
-    if (read_level(r, (json_t *)(uintptr_t)storm, place, &told) < 0)
+    if (read_level(r, storm, place, &told) < 0)
         return -EINVAL;
     if (!level || strcmp(told.cpu, level->cpu) != 0 ||
         memcmp(&told.before, &level->before, sizeof(told.before)) != 0 ||
@@ -456,16 +456,16 @@ static int read_stores(const struct reader *r, json_t *policy, struct plan *plan
     return read_texts(r, stores, "policy.stores", &plan->store, &plan->n_stores);
 }
 
-int plan_parse(const json_t *json, const char *where, struct arena *arena, struct plan *ret_plan,
+int plan_parse(json_t *json, const char *where, struct arena *arena, struct plan *ret_plan,
                struct err *err)
 {
     const struct reader r = {.arena = arena, .where = where, .err = err};
     const char *schema, *system, *pname, *output, *cpu;
-    json_t *key, *version, *policy, *objects, *value, *root = (json_t *)(uintptr_t)json;
+    json_t *key, *version, *policy, *objects, *value;
     struct plan plan = {0};
     size_t i;
 
-    if (unpack(&r, root, "the plan", "{s:s, s:o, s:o, s:s, s:o!}", "schema", &schema, "key", &key,
+    if (unpack(&r, json, "the plan", "{s:s, s:o, s:o, s:s, s:o!}", "schema", &schema, "key", &key,
                "policy", &policy, "cpu", &cpu, "objects", &objects) < 0)
         return -EINVAL;
     if (strcmp(schema, PLAN_SCHEMA) != 0)

@@ -90,7 +90,7 @@ int policy_read(const char *path, struct arena *arena, struct policy *ret_policy
         r = err_set(err, EINVAL, "'%s': not a policy: %s", path, bad.text);
         goto out;
     }
-    if (strcmp(schema, "stormlint-policy/1")) {
+    if (strcmp(schema, "stormlint-policy/1") != 0) {
         r = err_set(err, EINVAL, "'%s': schema is '%s', expected 'stormlint-policy/1'", path,
                     schema);
         goto out;
