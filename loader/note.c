@@ -10,9 +10,12 @@ const char *note_find(const struct object *object, const char *name)
 {
     const char *at = (const char *)object->resolution.bytes;
     const uint32_t size = object->resolution.size;
-    const char *end = at + size;
+    const char *end;
 
-    if (!at || size <= 2 || end[-1] != '\0' || end[-2] != '\0')
+    if (!at || size <= 2)
+        return NULL;
+    end = at + size;
+    if (end[-1] != '\0' || end[-2] != '\0')
         return NULL;
     while (at < end && *at) {
         const char *list = at + strlen(at) + 1;

@@ -264,15 +264,15 @@ bool run_inhibited(const struct run *run, const struct lib *lib)
     const char *path = lib->is_main ? "" : lib->image->path->text;
     const char *list = run->explicit ? run->explicit->inhibit_rpath : NULL;
 
-    while (list) {
+    if (!list)
+        return false;
+    do {
         const size_t len = strcspn(list, ":");
 
         if (strlen(path) == len && strncmp(list, path, len) == 0)
             return true;
         list += len + (list[len] == ':');
-        if (*list == '\0') /* an empty element counts only when another follows */
-            return false;
-    }
+    } while (*list != '\0'); /* an empty element counts only when another follows */
     return false;
 }
 

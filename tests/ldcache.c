@@ -94,8 +94,9 @@ void ldcache_write(struct arena *arena, const struct cache_entry *entry, size_t 
 {
     struct cache_entry *sorted = arena_memdup(arena, entry, n * sizeof(*entry));
     struct str file = {.arena = arena}, text = {.arena = arena};
-    const char *level[MAX_LEVELS];
+    const char *level[MAX_LEVELS] = {NULL};
     const size_t strings = HEADER + n * ENTRY;
+    uint32_t text_len;
     size_t n_levels, pad, level_at[MAX_LEVELS];
 
     if (!as_given && n)
@@ -134,7 +135,8 @@ void ldcache_write(struct arena *arena, const struct cache_entry *entry, size_t 
         for (size_t i = 0; i < n_levels; i++)
             add_word(&file, level_at[i], 4);
     }
-    memcpy(file.text + 24, &(uint32_t){(uint32_t)text.len}, 4);
+    text_len = (uint32_t)text.len;
+    memcpy(file.text + 24, &text_len, 4);
     file.text[28] = 2; /* little endian */
     *ret_bytes = file.text;
     *ret_size = file.len;
