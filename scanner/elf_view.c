@@ -8,6 +8,7 @@
 enum {
     STRINGS_WHOLE = 2 << 20,  /* a string table up to this size is read at once */
     STRING_WINDOW = 64 << 10, /* of a larger one: this much at a time */
+    AHEAD_MIN = 4096,         /* bytes of one system call that cost no more than fewer */
 };
 
 struct elf_scratch *elf_scratch_new(void)
@@ -77,6 +78,7 @@ const unsigned char *view_peek(struct elf_view *view, enum slot slot, uint64_t o
                                size_t ahead)
 {
     const struct elf_source *source = view->source;
+    const struct window *windows = view->scratch->window;
     struct window *window = &view->scratch->window[slot];
     uint64_t end;
 
@@ -86,10 +88,13 @@ const unsigned char *view_peek(struct elf_view *view, enum slot slot, uint64_t o
         return source->bytes + offset;
     if (end <= source->head_len)
         return source->head + offset;
-    if (offset >= window->at && end <= window->at + window->len)
-        return window->bytes + (offset - window->at);
+    for (size_t i = 0; i < SLOTS; i++) /* linkers and editors keep tables together */
+        if (offset >= windows[i].at && end <= windows[i].at + windows[i].len)
+            return windows[i].bytes + (offset - windows[i].at);
     if (ahead < len)
         ahead = len;
+    if (ahead < AHEAD_MIN)
+        ahead = AHEAD_MIN;
     if (ahead > source->size - offset)
         ahead = (size_t)(source->size - offset);
     window_fill(view, window, offset, ahead);

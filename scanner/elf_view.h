@@ -2,9 +2,9 @@
  * One bounded view of an ELF file's bytes: what the files of the ELF reader share, nobody else.
  *
  * Bytes come through windows: view_peek() gives a pointer to `len` bytes at a file offset, valid
- * until the next peek into the same slot. A slot reads ahead, so walking a table costs one system
- * call. What the file does not hold is NULL, never a fault. Numbers are in the file's byte order:
- * view_half(), view_word() and view_xword() turn them.
+ * until the next peek. A slot reads ahead, so walking a table costs one system call, and what one
+ * slot has read another need not. What the file does not hold is NULL, never a fault. Numbers are
+ * in the file's byte order: view_half(), view_word() and view_xword() turn them.
  */
 #pragma once
 
