@@ -220,6 +220,24 @@ struct run {
     bool list_only;            /* --list: a missing library does not end it */
 };
 
+/* Count one call. That is all when calls are not kept, which is worth a way of its own. */
+static inline void run_count(struct run *run, enum call_kind kind, int error)
+{
+    struct storm *s = run->storm;
+    const uint32_t failed = error != 0;
+
+    if (kind == CALL_OPEN) {
+        s->opens++;
+        s->failed_opens += failed;
+    } else if (kind == CALL_STAT) {
+        s->stats++;
+        s->failed_stats += failed;
+    } else {
+        s->others++;
+        s->failed_others += failed;
+    }
+}
+
 /* Record one call; `path` is only looked at when calls are kept. */
 void run_call(struct run *run, struct call call);
 

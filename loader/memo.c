@@ -348,9 +348,4 @@ struct setup *setup_get(struct loader *loader, const struct variant *variant)
         abort();
     setup->problem = setup_load(loader, setup, variant);
     return setup;
-    profile_levels(loader->arena, &setup->profile, variant->prepend, variant->mask);
-    setup->cap_len = arena_calloc(loader->arena, setup->profile.n_caps, sizeof(size_t));
-    for (size_t i = 0; i < setup->profile.n_caps; i++)
-        setup->cap_len[i] = strlen(setup->profile.caps[i]);
-    return setup;
 }

@@ -12,20 +12,9 @@ enum { ASSUMPTIONS_MAX = 64 };
 
 void run_call(struct run *run, struct call call)
 {
-    struct storm *s = run->storm;
     struct trace *t = run->trace;
-    const uint32_t failed = call.error != 0;
 
-    if (call.kind == CALL_OPEN) {
-        s->opens++;
-        s->failed_opens += failed;
-    } else if (call.kind == CALL_STAT) {
-        s->stats++;
-        s->failed_stats += failed;
-    } else {
-        s->others++;
-        s->failed_others += failed;
-    }
+    run_count(run, call.kind, call.error);
     if (!run->start->record)
         return;
     call.phase = run->phase;

@@ -112,6 +112,8 @@ static struct probe probe(const struct walk *w, struct dir *dir, size_t cap)
         return (struct probe){.error = ENAMETOOLONG};
     if (at.error)
         return (struct probe){.error = at.error, .assumed = at.assumed};
+    if (world_rejects(run->world, at.node, w->name) && w->name->text[0] != '.')
+        return (struct probe){.error = ENOENT};
     known = probe_slot(run->setup, dir, cap, w->name);
     if (known->key)
         return *known;
@@ -138,35 +140,55 @@ static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
     if (at.assumed)
         note_assumed(run, dir->path->text);
     w->error = at.error;
-    run_call(run, (struct call){.kind = CALL_OPEN,
-                                .stage = w->stage,
-                                .outcome = OUTCOME_FAILED,
-                                .error = at.error,
-                                .path = run_path(run, dir->path->text, cap_text, w->name->text)});
+    if (!run->start->record)
+        run_count(run, CALL_OPEN, at.error);
+    else
+        run_call(run,
+                 (struct call){.kind = CALL_OPEN,
+                               .stage = w->stage,
+                               .outcome = OUTCOME_FAILED,
+                               .error = at.error,
+                               .path = run_path(run, dir->path->text, cap_text, w->name->text)});
     return (struct found){.stage = w->stage};
+}
+
+static void record_stat(struct walk *w, const struct dir *dir, size_t cap, int error, bool is_dir,
+                        bool slash)
+{
+    struct run *run = w->run;
+    const char *path = run_path(run, dir->path->text, run->setup->profile.caps[cap], "");
+
+    if (!slash && *path)
+        path = arena_strndup(run->arena, path, strlen(path) - 1);
+    run_call(run, (struct call){.kind = CALL_STAT,
+                                .stage = w->stage,
+                                .outcome = OUTCOME_INFO,
+                                .error = error,
+                                .is_dir = is_dir && !error,
+                                .path = path});
 }
 
 /* After a miss in a directory of unknown state: the loader asks whether there is one at all. */
 static enum dir_state stat_dir(struct walk *w, struct dir *dir, size_t cap)
 {
     struct run *run = w->run;
-    const struct place at = dir_at(run->loader, run->setup, dir, cap);
+    const struct place at =
+        dir->walked[cap] ? dir->at[cap] : dir_at(run->loader, run->setup, dir, cap);
     const bool slash = run->setup->profile.version >= V_STAT_SLASH;
     const bool is_dir = !at.error && at.node->kind == NODE_DIR;
-    const char *path = run_path(run, dir->path->text, run->setup->profile.caps[cap], "");
-    struct call call = {.kind = CALL_STAT, .stage = w->stage, .outcome = OUTCOME_INFO};
+    int error = at.error;
 
-    call.error = at.error ? at.error : slash && !is_dir ? ENOTDIR : 0;
-    if (!slash && dir->path->len == 1 && *run->setup->profile.caps[cap] == '\0')
-        call.error = ENOENT; /* "/" without its slash is the empty string */
-    call.is_dir = is_dir && !call.error;
-    if (!slash && *path)
-        path = arena_strndup(run->arena, path, strlen(path) - 1);
-    call.path = path;
-    run_call(run, call);
-    if (call.error)
-        w->error = call.error;
-    return call.is_dir ? DIR_EXISTS : DIR_MISSING;
+    if (!error && slash && !is_dir)
+        error = ENOTDIR;
+    if (!slash && dir->path->len == 1 && run->setup->cap_len[cap] == 0)
+        error = ENOENT; /* "/" without its slash is the empty string */
+    if (run->start->record)
+        record_stat(w, dir, cap, error, is_dir, slash);
+    else
+        run_count(run, CALL_STAT, error);
+    if (error)
+        w->error = error;
+    return is_dir && !error ? DIR_EXISTS : DIR_MISSING;
 }
 
 /* All caps of one directory. True: the search of this list is over. */

@@ -22,6 +22,8 @@
 #include "base/intern.h"
 #include "scanner/object.h"
 
+#include <limits.h>
+
 enum node_kind { NODE_DIR, NODE_FILE, NODE_LINK, NODE_OTHER };
 
 /* A set of names that may claim to have others too: one bit for each possible rest of a hash. */
@@ -114,6 +116,17 @@ void world_closep(struct world **world);
  * start at `from`, or at the root when that is NULL.
  */
 struct place world_walk(struct world *world, struct node *from, const char *path);
+
+/*
+ * True: `name` is certainly not in the directory, which the world's user may search. False tells
+ * nothing.
+ */
+static inline bool world_rejects(const struct world *world, const struct node *dir,
+                                 const struct name *name)
+{
+    return dir->names && !world->under && world->uid == 0 && !filter_has(dir->names, name->hash) &&
+           name->len <= NAME_MAX;
+}
 
 /* One entry of a directory, links not followed. NULL: not there. */
 struct node *world_child(struct world *world, struct node *dir, const struct name *name);
