@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/index.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "planner/package.h"
@@ -51,8 +52,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "which program or package?");
         if (o->output && o->common.n_args > 1)
             argp_error(state, "-o takes the plan of one package");
-        if (o->common.db)
-            argp_error(state, "plans are made from files as they are: --db is not known yet");
+        if (o->common.n_dlopens || o->common.declared)
+            argp_error(state, "plans are for start-up: dlopens are not looked at");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -69,6 +70,7 @@ static const struct argp argp = {
         "Choose how a program is to find its libraries without searching for them, and tell why: "
         "each strategy proposes edits, the loader's model is run with them, and what would "
         "break is ruled out.\v"
+        "What has a slash is read as it is now; a bare name is looked up in the index. "
         "Numbers are those of the policy's CPU (--cpu, else x86-64-v3) and checked on "
         "x86-64-v1 to v4. Nothing is changed. Exit code: 0, planned; 3, something could not be "
         "read.",
@@ -132,37 +134,107 @@ static int plan_argument(struct plan_options *o, const struct subject_query *que
     return print_plan(o, &plan, &arena, err);
 }
 
+/* A bare name in the index: the program that has it. Several: none of them, the error names them.
+ */
+static int find_name(struct indexed *indexed, const char *name, struct arena *arena,
+                     const char **ret_path, struct err *err)
+{
+    struct str all = {.arena = arena};
+    const char **path;
+    size_t n, i;
+    int r = indexed_find(indexed, name, arena, &path, &n, err);
+
+    if (r < 0)
+        return r;
+    for (i = 0; i < n && n > 1; i++)
+        str_printf(&all, "%s%s", i ? ", " : "", str_escape(arena, path[i]));
+    if (n > 1)
+        return err_set(err, EINVAL, "'%s' is the name of %zu programs in the index; name one: %s",
+                       name, n, all.text);
+    *ret_path = path[0];
+    return 0;
+}
+
+/* What all arguments share; made when the first of their kind comes. */
+struct worlds {
+    struct plan_options *options;
+    const struct policy *policy;
+    bool has_live, has_index;
+    struct setting live;
+    struct indexed indexed;
+};
+
+static int open_world(struct worlds *w, bool live, const struct setting **ret_setting,
+                      struct err *err)
+{
+    struct options *o = &w->options->common;
+    int r = 0;
+
+    if (live && !w->has_live) {
+        r = setting_live(o, &w->live, err);
+        w->has_live = r == 0;
+    } else if (!live && !w->has_index) {
+        o->declared = true; /* the facts that only dlopens ask for are asked for here, too */
+        r = indexed_open(o, &w->indexed, err);
+        w->has_index = r == 0;
+    }
+    *ret_setting = live ? &w->live : &w->indexed.setting;
+    return r;
+}
+
+static void release_worlds(struct worlds *w)
+{
+    if (w->has_live)
+        setting_release(&w->live);
+    if (w->has_index)
+        indexed_release(&w->indexed);
+}
+
+/* One argument, in the world that it means. */
+static int plan_one(struct worlds *w, const char *arg, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct options *o = &w->options->common;
+    bool live = options_is_live(o, arg);
+    const struct setting *setting;
+    struct subject_query query = {.policy = w->policy, .env = o->env, .n_env = o->n_env};
+    int r = open_world(w, live, &setting, err);
+
+    if (r < 0)
+        return r;
+    if (!live && !strchr(arg, '/') && (r = find_name(&w->indexed, arg, &arena, &arg, err)) < 0)
+        return r;
+    query.world = setting->world;
+    query.cwd = setting->cwd;
+    query.cpu = o->cpu;
+    return plan_argument(w->options, &query, arg, err);
+}
+
 static int run(int argc, char **argv)
 {
     struct plan_options o = {0};
     CLEANUP(arena_release) struct arena arena = {0};
-    CLEANUP(setting_release) struct setting setting = {0};
     struct policy policy = *policy_default();
-    struct subject_query query = {.policy = &policy};
+    struct worlds worlds = {.options = &o, .policy = &policy};
     struct err err = {0};
-    int code = EXIT_FINE;
+    int code = EXIT_FINE, r;
     size_t i;
 
     options_parse(&argp, argc, argv, &o);
-    if ((o.policy && policy_read(o.policy, &arena, &policy, &err) < 0) ||
-        setting_live(&o.common, &setting, &err) < 0) {
+    if (o.policy && policy_read(o.policy, &arena, &policy, &err) < 0) {
         log_error("%s", err.text);
         options_release(&o.common);
         return EXIT_USAGE;
     }
-    query.world = setting.world;
-    query.env = o.common.env;
-    query.n_env = o.common.n_env;
-    query.cwd = setting.cwd;
-    query.cpu = o.common.cpu;
     for (i = 0; i < o.common.n_args; i++) {
         if (i && !o.common.json)
             putchar('\n');
-        if (plan_argument(&o, &query, o.common.arg[i], &err) < 0) {
+        if ((r = plan_one(&worlds, o.common.arg[i], &err)) < 0) {
             log_error("%s", err.text);
-            code = EXIT_INCOMPLETE;
+            code = r == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
         }
     }
+    release_worlds(&worlds);
     options_release(&o.common);
     return code;
 }

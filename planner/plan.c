@@ -1,7 +1,7 @@
 #include "planner/plan.h"
 #include "base/str.h"
+#include "scanner/store_name.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,41 +12,6 @@ static const char *const standing_names[] = {
 };
 
 /* ---- the key */
-
-/* Where "-1.2" starts; `len` when there is no version. */
-static size_t find_version(const char *name, size_t len)
-{
-    size_t dash;
-
-    for (dash = 0; dash + 1 < len; dash++)
-        if (name[dash] == '-' && isdigit((unsigned char)name[dash + 1]))
-            return dash;
-    return len;
-}
-
-void plan_split_name(struct arena *arena, const char *name, const char **ret_pname,
-                     const char **ret_version, const char **ret_output)
-{
-    static const char *const outputs[] = {"bin", "lib", "dev", "man", "doc", "static", "debug"};
-    const char *const *output;
-    size_t len = strlen(name), dash;
-
-    *ret_output = "out";
-    for_each (output, outputs) {
-        size_t n = strlen(*output);
-
-        /* "name-1.2-bin"; without a version "name-bin" is a name */
-        if (len > n + 1 && name[len - n - 1] == '-' && !strcmp(name + len - n, *output) &&
-            find_version(name, len - n - 1) < len - n - 1) {
-            *ret_output = *output;
-            len -= n + 1;
-            break;
-        }
-    }
-    dash = find_version(name, len);
-    *ret_pname = arena_strndup(arena, name, dash);
-    *ret_version = dash < len ? arena_strndup(arena, name + dash + 1, len - dash - 1) : NULL;
-}
 
 static const char *system_of(const struct object *object)
 {
@@ -66,20 +31,10 @@ static const char *system_of(const struct object *object)
     return "unknown";
 }
 
-/* "name-1.2" of "/nix/store/HASH-name-1.2"; what is not hashed is its own name. */
-static const char *package_name(const char *package)
-{
-    const char *base = str_base(package);
-
-    return strlen(base) > 33 && base[32] == '-' &&
-                   strspn(base, "0123456789abcdefghijklmnopqrstuvwxyz") == 32
-               ? base + 33
-               : base;
-}
-
 void plan_init(struct plan *ret_plan, const struct subject *s, struct arena *arena)
 {
     struct plan plan = {0};
+    struct store_name name;
     json_t *policy = policy_json(s->policy);
     char *text = json_dumps(policy, JSON_COMPACT);
 
@@ -88,10 +43,12 @@ void plan_init(struct plan *ret_plan, const struct subject *s, struct arena *are
     json_decref(policy);
     plan.key.system = system_of(s->object);
     plan.key.output = "out";
-    if (s->package)
-        plan_split_name(arena, package_name(s->package), &plan.key.pname, &plan.key.version,
-                        &plan.key.output);
-    else
+    if (s->package) {
+        store_name_parse(arena, str_base(s->package), NULL, &name);
+        plan.key.pname = name.pname;
+        plan.key.version = *name.version ? name.version : NULL;
+        plan.key.output = name.output;
+    } else
         plan.key.pname = str_base(s->path);
     plan.cpu = s->level[s->policy_level].cpu.name;
     plan.store = s->policy->store;

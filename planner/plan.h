@@ -91,7 +91,3 @@ const struct plan_option *plan_chosen(const struct plan_object *object);
 
 /* The level of a CPU in an option; NULL: it was not judged. */
 const struct plan_level *plan_level(const struct plan_option *option, const char *cpu);
-
-/* "nix-support/.../name-1.2" taken apart: the version starts at the first dash before a digit. */
-void plan_split_name(struct arena *arena, const char *name, const char **ret_pname,
-                     const char **ret_version, const char **ret_output);

@@ -52,26 +52,30 @@ size_t run_path_split(struct arena *arena, const char *run_path, const char ***r
     return n;
 }
 
-static bool is_hash_char(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
-}
-
-/* A store path's hash: 32 characters and a dash. 0: there is none. */
+/* How many characters of a store path's hash stand here: 32, or 0. */
 static size_t hash_length(const char *text)
 {
-    size_t n = 0;
+    size_t n = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz");
 
-    while (n < 32 && is_hash_char(text[n]))
-        n++;
-    return n == 32 && text[n] == '-' ? n : 0;
+    return n == 32 ? n : 0;
+}
+
+/* One store path's name ("HASH-name", Spack's "name-HASH"), with a star for the hash. */
+static void add_hash_free(struct str *out, const char *name, size_t len)
+{
+    if (len > 33 && hash_length(name) && name[32] == '-')
+        str_printf(out, "*%.*s", (int)len - 32, name + 32);
+    else if (len > 33 && name[len - 33] == '-' && hash_length(name + len - 32))
+        str_printf(out, "%.*s*", (int)len - 32, name);
+    else
+        str_add_n(out, name, len);
 }
 
 const char *hash_free(const struct policy *policy, struct arena *arena, const char *text)
 {
     struct str out = {.arena = arena};
     const char *at = text;
-    size_t i, len, hash;
+    size_t i, len;
 
     if (!text)
         return NULL;
@@ -79,12 +83,14 @@ const char *hash_free(const struct policy *policy, struct arena *arena, const ch
     while (*at) {
         for (i = 0; i < policy->n_stores; i++) {
             len = strlen(policy->store[i]);
-            if (!strncmp(at, policy->store[i], len) && at[len] == '/' &&
-                (hash = hash_length(at + len + 1)) > 0) {
-                str_printf(&out, "%s/*", policy->store[i]);
-                at += len + 1 + hash;
-                break;
-            }
+            if (strncmp(at, policy->store[i], len) != 0 || at[len] != '/')
+                continue;
+            str_add_n(&out, at, len + 1);
+            at += len + 1;
+            len = strcspn(at, "/:");
+            add_hash_free(&out, at, len);
+            at += len;
+            break;
         }
         if (i == policy->n_stores)
             str_add_n(&out, at++, 1);
