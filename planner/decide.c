@@ -20,6 +20,22 @@ uint64_t option_failed(const struct decision *d, enum method method)
     return storm_failed(&d->option[method].verdicts.after[d->subject->policy_level]);
 }
 
+const char *subject_driver_loader(const struct subject *s)
+{
+    static const char *const globs[] = {
+        "libGL.so.*",  "libGLX.so.*",    "libEGL.so.*",    "libOpenGL.so.*", "libGLESv*.so.*",
+        "libgbm.so.*", "libvulkan.so.*", "libOpenCL.so.*", "libva.so.*",     "libvdpau.so.*",
+    };
+    const char *const *glob;
+    size_t i;
+
+    for (i = 1; i < s->trace->n_loaded; i++)
+        for_each (glob, globs)
+            if (s->trace->loaded[i].soname && !fnmatch(*glob, s->trace->loaded[i].soname, 0))
+                return s->trace->loaded[i].soname;
+    return NULL;
+}
+
 /* ---- the branches */
 
 static bool would_do(const struct decision *d, enum method method)
@@ -105,43 +121,11 @@ static bool absolute_asked(const struct decision *d, enum method *ret_method,
     return true;
 }
 
-/* Libraries that load drivers of the machine: what replaces them brings needed names of its own. */
-static const char *driver_loader(const struct subject *s)
-{
-    static const char *const globs[] = {
-        "libGL.so.*",  "libGLX.so.*",    "libEGL.so.*",    "libOpenGL.so.*", "libGLESv*.so.*",
-        "libgbm.so.*", "libvulkan.so.*", "libOpenCL.so.*", "libva.so.*",     "libvdpau.so.*",
-    };
-    const char *const *glob;
-    size_t i;
-
-    for (i = 1; i < s->trace->n_loaded; i++)
-        for_each (glob, globs)
-            if (s->trace->loaded[i].soname && !fnmatch(*glob, s->trace->loaded[i].soname, 0))
-                return s->trace->loaded[i].soname;
-    return NULL;
-}
-
-/* Is the driver link in a run path of the graph? */
-static bool has_driver_link(const struct subject *s)
-{
-    const char *run_path;
-    size_t i;
-
-    for (i = 0; i < s->trace->n_loaded; i++) {
-        run_path = s->trace->loaded[i].object ? s->trace->loaded[i].object->runpath : NULL;
-        if (run_path && strstr(run_path, "/run/opengl-driver"))
-            return true;
-    }
-    return false;
-}
-
 static bool drivers(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
-    const char *library = driver_loader(d->subject);
+    const char *library = subject_driver_loader(d->subject);
 
-    if (!library || !would_do(d, METHOD_FARM_OWN) ||
-        (!has_driver_link(d->subject) && !subject_is_overridden(d->subject)))
+    if (!library || !would_do(d, METHOD_FARM_OWN) || !subject_is_overridden(d->subject))
         return false;
     *ret_method =
         saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving ? METHOD_NONE : METHOD_FARM_OWN;
@@ -228,8 +212,7 @@ static const struct branch table[] = {
     {"reader-there", "the target's loader reads notes: note, unless lifting saves clearly more",
      reader_there},
     {"drivers",
-     "it reaches libraries that load drivers, and there is a driver directory or an override: farm "
-     "own",
+     "it reaches libraries that load drivers, and its wrapper overrides libraries: farm own",
      drivers},
     {"small-graph", "not more than small_graph libraries: farm own", small_graph},
     {"little-more", "lifting saves less than lift_saving calls beyond own: farm own", little_more},

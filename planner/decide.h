@@ -59,3 +59,9 @@ uint64_t option_failed(const struct decision *decision, enum method method);
 
 /* Libraries of the start-up closure: without program, loader and vDSO. */
 size_t subject_libraries(const struct subject *subject);
+
+/*
+ * A library of the graph that loads drivers of the machine (GL, GBM, Vulkan, CL, VA), by soname:
+ * what replaces such a library brings needed names of its own. NULL: there is none.
+ */
+const char *subject_driver_loader(const struct subject *subject);

@@ -171,10 +171,18 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
         return;
     note_left_out(d, object, arena);
     note_cleared(s, object, arena);
-    if (METHOD_BIT(d->chosen) & METHODS_LIFTED)
+    if (!(METHOD_BIT(d->chosen) & METHODS_LIFTED))
+        return;
+    if (subject_driver_loader(s))
         add_note(object, arena,
-                 "lift last: a tool that sets the run path afterwards takes away what the needed "
-                 "names are found by");
+                 arena_printf(arena,
+                              "it reaches %s: where a host replaces that by LD_LIBRARY_PATH with a "
+                              "build that needs other libraries, those are loaded last, not in "
+                              "their place",
+                              subject_driver_loader(s)));
+    add_note(object, arena,
+             "lift last: a tool that sets the run path afterwards takes away what the needed "
+             "names are found by");
 }
 
 /* ---- objects */

@@ -200,8 +200,11 @@ void store_free(struct store *store)
 
 void store_subject(struct store *store, const char *program, struct subject *ret_subject)
 {
-    struct subject_query query = {
-        .world = store->world, .policy = &store->policy, .program = store_path(store, program)};
+    struct subject_query query = {.world = store->world,
+                                  .policy = &store->policy,
+                                  .program = store_path(store, program),
+                                  .env = store->env,
+                                  .n_env = store->n_env};
     struct err err;
 
     if (subject_init(ret_subject, &query, &store->arena, &err) < 0)

@@ -34,6 +34,8 @@ struct store {
     struct arena arena;
     struct world *base, *world;
     struct policy policy;
+    const char *const *env; /* of every subject */
+    size_t n_env;
 };
 
 struct store *store_new(void);

@@ -166,7 +166,7 @@ static void notes_where_the_target_reads_them(void **state UNUSED)
     store_free(store);
 }
 
-static void scope_own_beside_drivers(void **state UNUSED)
+static void scope_own_where_a_wrapper_replaces_driver_libraries(void **state UNUSED)
 {
     static const struct store_object more[] = {
         {"p7/lib/lib7.so", .needed = "libEGL.so.1 lib8.so", .run_path = "@egl/lib:@p8/lib"},
@@ -175,13 +175,41 @@ static void scope_own_beside_drivers(void **state UNUSED)
          .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@n5/lib:@n6/lib:@p5/lib:@p6/lib:"
                      "@p11/lib:@p0/lib"},
     };
+    static const char *const env[] = {"X=1", "LD_LIBRARY_PATH=/run/opengl-driver/lib"};
     struct store *store = chain(12, "app/bin/app");
     struct subject s;
     struct decision d;
 
     store_add(store, more, ARRAY_LEN(more));
     decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    store->env = env;
+    store->n_env = ARRAY_LEN(env);
+    decide_for(store, &s, &d);
     expect(&d, METHOD_FARM_OWN, "drivers");
+    store_free(store);
+}
+
+static void an_override_that_lifting_would_reorder_is_seen(void **state UNUSED)
+{
+    /* the wrapper's lib5 needs libnew before lib6: as built libnew comes first */
+    static const struct store_object more[] = {
+        {"w/lib/lib5.so", .needed = "libnew.so lib6.so", .run_path = "@w/lib:@p6/lib"},
+        {"w/lib/libnew.so", .needed = NULL},
+    };
+    struct store *store = chain(12, "app/bin/app");
+    const char *env[1];
+    struct subject s;
+    struct decision d;
+
+    store_add(store, more, ARRAY_LEN(more));
+    env[0] = arena_printf(&store->arena, "LD_LIBRARY_PATH=%s", store_path(store, "w/lib"));
+    store->env = env;
+    store->n_env = 1;
+    decide_for(store, &s, &d);
+    assert_int_equal(d.option[METHOD_FARM_LIFTED].standing, STANDING_FAILED);
+    assert_string_equal(d.option[METHOD_FARM_LIFTED].rule, "same-libraries");
+    assert_non_null(strstr(d.option[METHOD_FARM_LIFTED].reason, "wrapper"));
     store_free(store);
 }
 
@@ -301,7 +329,8 @@ int main(void)
         cmocka_unit_test(nothing_where_nothing_is_safe),
         cmocka_unit_test(absolute_only_on_request),
         cmocka_unit_test(notes_where_the_target_reads_them),
-        cmocka_unit_test(scope_own_beside_drivers),
+        cmocka_unit_test(scope_own_where_a_wrapper_replaces_driver_libraries),
+        cmocka_unit_test(an_override_that_lifting_would_reorder_is_seen),
         cmocka_unit_test(own_is_what_is_left_when_lifting_is_gated),
         cmocka_unit_test(programs_of_a_package_share_a_farm),
         cmocka_unit_test(a_name_that_means_two_files_needs_two_farms),
