@@ -178,7 +178,8 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
         return r;
     r = db_exec(db,
                 mode == DB_WRITE ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                                   "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY"
+                                   "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+                                   "PRAGMA wal_autocheckpoint = 4000"
                                  : "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
                 err);
     if (r < 0)

@@ -72,6 +72,7 @@ static bool read_ehdr(struct elf_view *view, const unsigned char *bytes, Elf64_E
                         .e_phoff = h.e_phoff,
                         .e_shoff = h.e_shoff,
                         .e_flags = h.e_flags,
+                        .e_entry = h.e_entry,
                         .e_phentsize = h.e_phentsize,
                         .e_phnum = h.e_phnum,
                         .e_shentsize = h.e_shentsize,
@@ -90,7 +91,8 @@ static bool read_shdrs(const struct elf_view *view, const unsigned char *bytes, 
     if (!translate(view, ELF_T_SHDR, bytes, n * sizeof(*narrow), narrow, sizeof(narrow)))
         return false;
     for (size_t i = 0; i < n; i++)
-        ret[i] = (Elf64_Shdr){.sh_type = narrow[i].sh_type,
+        ret[i] = (Elf64_Shdr){.sh_name = narrow[i].sh_name,
+                              .sh_type = narrow[i].sh_type,
                               .sh_flags = narrow[i].sh_flags,
                               .sh_offset = narrow[i].sh_offset,
                               .sh_size = narrow[i].sh_size};
@@ -255,9 +257,27 @@ static void read_program_headers(struct elf_view *view, const Elf64_Ehdr *ehdr,
 
 /* What a pass over the section headers tells. */
 struct sections {
-    uint64_t end; /* of the furthest one in the file */
-    bool hollow;  /* the code has no bytes here: a debug file */
+    uint64_t names, names_size; /* file offset of their names; size 0: not asked for */
+    uint64_t end;               /* of the furthest one in the file */
+    bool hollow;                /* the code has no bytes here: a debug file */
 };
+
+/* Tables for unwinding are constants too, large ones, and hold no text. */
+static bool is_unwind_table(struct elf_view *view, const Elf64_Shdr *s,
+                            const struct sections *sections)
+{
+    static const char *const tables[] = {".eh_frame", ".gcc_except_table"};
+    const size_t len = strlen(tables[1]);
+    const unsigned char *name;
+
+    if (s->sh_name > sections->names_size || sections->names_size - s->sh_name < len)
+        return false;
+    name = view_peek(view, SLOT_NAME, sections->names + s->sh_name, len, 1024);
+    for (size_t i = 0; name && i < ARRAY_LEN(tables); i++)
+        if (memcmp(name, tables[i], strlen(tables[i])) == 0)
+            return true;
+    return false;
+}
 
 static void read_shdr(struct elf_view *view, const Elf64_Shdr *s, struct sections *sections)
 {
@@ -273,8 +293,24 @@ static void read_shdr(struct elf_view *view, const Elf64_Shdr *s, struct section
     if (end > sections->end)
         sections->end = end;
     if (s->sh_type == SHT_PROGBITS && view->n_constants < CONSTANTS_MAX &&
-        (s->sh_flags & (code | SHF_WRITE)) == SHF_ALLOC)
+        (s->sh_flags & (code | SHF_WRITE)) == SHF_ALLOC && !is_unwind_table(view, s, sections))
         view->constant[view->n_constants++] = (struct range){s->sh_offset, s->sh_size};
+}
+
+/* Where the section names are; nowhere when that cannot be read. */
+static void locate_names(struct elf_view *view, const Elf64_Ehdr *ehdr, struct sections *sections)
+{
+    const size_t size = view->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
+    const unsigned char *bytes;
+    Elf64_Shdr s;
+
+    if (ehdr->e_shstrndx >= ehdr->e_shnum)
+        return;
+    bytes = view_peek(view, SLOT_TABLE, ehdr->e_shoff + ehdr->e_shstrndx * size, size, size);
+    if (!bytes || !read_shdrs(view, bytes, 1, &s))
+        return;
+    sections->names = s.sh_offset;
+    sections->names_size = s.sh_size;
 }
 
 static bool walk_sections(struct elf_view *view, const Elf64_Ehdr *ehdr, struct sections *sections)
@@ -326,6 +362,8 @@ static void read_sections(struct elf_view *view, const Elf64_Ehdr *ehdr)
         if (end > sections.end)
             sections.end = end;
         asked = sections.end < o->size || o->problem || (o->imports & IMPORT_LOADERS);
+        if (o->imports & IMPORT_LOADERS)
+            locate_names(view, ehdr, &sections);
         if (asked && !walk_sections(view, ehdr, &sections))
             view_problem(view, "section headers cannot be read");
     }
@@ -352,12 +390,12 @@ static void judge_layout(struct object *o)
         o->layout |= LAYOUT_LIFTED;
 }
 
-static void read_ldso(struct elf_view *view)
+static void read_ldso(struct elf_view *view, uint64_t entry)
 {
     struct object *o = view->object;
     const unsigned char *bytes;
 
-    if (!ldso_candidate(o) || o->size > LDSO_MAX)
+    if (!ldso_candidate(o, entry) || o->size > LDSO_MAX)
         return;
     bytes = view_peek(view, SLOT_CONTENT, 0, (size_t)o->size, (size_t)o->size);
     if (bytes)
@@ -377,7 +415,7 @@ static void read_object(struct elf_view *view, const unsigned char *head, size_t
     if (view->object->imports & IMPORT_LOADERS)
         elf_read_constants(view);
     judge_layout(view->object);
-    read_ldso(view);
+    read_ldso(view, ehdr.e_entry);
 }
 
 int elf_read(const struct elf_source *source, struct arena *arena, const struct object **ret_object,

@@ -11,10 +11,21 @@ enum { RESOLUTION_NOTE = 0x63a86cb6 };
 /* Longest string looked at: a path. */
 enum { STRING_MAX = 4096 };
 
-bool ldso_candidate(const struct object *object)
+/* Sonames that loaders have, whatever C library they belong to. */
+static bool is_loader_soname(const char *soname)
 {
-    return object->type == ET_DYN && object->has_dynamic && !object->interp &&
-           object->n_needs == 0 && !(object->flags_1 & DF_1_PIE);
+    return soname && (str_starts(soname, "ld-") || str_starts(soname, "ld.so") ||
+                      str_starts(soname, "ld64.so"));
+}
+
+bool ldso_candidate(const struct object *object, uint64_t entry)
+{
+    if (object->type != ET_DYN || !object->has_dynamic || object->interp || object->n_needs ||
+        (object->flags_1 & DF_1_PIE))
+        return false;
+    /* musl's is its whole C library, with the soname of one or none */
+    return is_loader_soname(object->soname) ||
+           (entry && (!object->soname || str_starts(object->soname, "libc.")));
 }
 
 /* One string of the file: `text[0..len)`, ended by a NUL that is not counted. */
@@ -273,13 +284,6 @@ static void read_musl(struct arena *arena, struct ldso *ldso, const unsigned cha
                  string_ends(&s, "/lib") && !memmem(s.text, s.len, "bin", 3))
             musl_directories(arena, ldso, &s);
     }
-}
-
-/* Sonames that loaders have, whatever C library they belong to. */
-static bool is_loader_soname(const char *soname)
-{
-    return soname && (str_starts(soname, "ld-") || str_starts(soname, "ld.so") ||
-                      str_starts(soname, "ld64.so"));
 }
 
 const struct ldso *ldso_read(struct arena *arena, const struct object *object,

@@ -232,6 +232,15 @@ static int when_idle(void *data, struct err *err)
     return index_tick(((struct scan *)data)->index, err);
 }
 
+/* Largest first, where the size is known: so no reader is left alone with a large one at the end.
+ */
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct job *x = a, *y = b;
+
+    return (x->size < y->size) - (x->size > y->size);
+}
+
 /* What readers are told: they share it, while the writer adds candidates. */
 static const struct job *make_round(struct scan *scan, size_t n)
 {
@@ -240,8 +249,10 @@ static const struct job *make_round(struct scan *scan, size_t n)
     for (size_t i = 0; i < n; i++) {
         const struct candidate *c = &scan->candidate[scan->job[scan->n_done + i]];
 
-        round[i] = (struct job){c->base, c->state == KNOWN_SCANNED ? c->mark : 0, c->path != NULL};
+        round[i] = (struct job){c->base, c->state == KNOWN_SCANNED ? c->mark : 0,
+                                c->path ? c->path->nar_size : 0, c->path != NULL};
     }
+    qsort(round, n, sizeof(*round), compare_jobs);
     return round;
 }
 

@@ -11,6 +11,7 @@
 struct job {
     const char *base;
     uint64_t known_mark; /* 0: none */
+    int64_t size;        /* of its archive, bytes; 0: not known */
     bool registered;
 };
 
