@@ -80,7 +80,7 @@ CREATE TABLE directory (
     UNIQUE (package, path)
 ) STRICT;
 
--- One ELF file, as far as the loader cares.
+-- One ELF file: first what a loader cares for, then what the planner and the checks want to know.
 CREATE TABLE object (
     id        INTEGER PRIMARY KEY,
     directory INTEGER NOT NULL REFERENCES directory,
@@ -111,12 +111,8 @@ CREATE TABLE object (
     depaudit  TEXT,                     -- DT_DEPAUDIT
     abi_tag   TEXT,                     -- first GNU ABI tag: JSON list of OS and kernel version
     resolution BLOB,                    -- NixOS resolution note, raw
-    problem   TEXT                      -- why the file is malformed; NULL: it is not
-) STRICT;
+    problem   TEXT,                     -- why the file is malformed; NULL: it is not
 
--- What the planner and the checks want to know of an object besides.
-CREATE TABLE trait (
-    object    INTEGER PRIMARY KEY REFERENCES object,
     imports   INTEGER NOT NULL,         -- bits: 1 dlopen, 2 dlmopen, 4 dladdr, 8 dladdr1, 16 dlinfo, 32 dl_iterate_phdr, 64 JNI_OnLoad
     layout    INTEGER NOT NULL,         -- bits: enum layout of scanner/object.h
     tls_size  INTEGER NOT NULL,         -- PT_TLS, bytes in memory

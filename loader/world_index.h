@@ -10,7 +10,7 @@
  *the world answers "not covered", which callers take for absent and say so.
  *
  * Of every object the facts that decide a start are there. The rest (imports, versions, layout,
- * notes but the resolution note: table `trait`) only with WORLD_EVERYTHING.
+ * notes but the resolution note) only with WORLD_EVERYTHING.
  *
  * The database is borrowed; the world holds a read transaction on it until it is closed, so that
  *all its answers are of one moment.

@@ -17,7 +17,7 @@ static const char OBJECT[] =
     "FROM object WHERE id = ?";
 static const char TRAIT[] =
     "SELECT imports, layout, tls_size, trailing, load_align, spare_dynamic, origin_string, "
-    "build_id, verneed, verdef, dlopen_note, dlopen_string FROM trait WHERE object = ?";
+    "build_id, verneed, verdef, dlopen_note, dlopen_string FROM object WHERE id = ?";
 static const char LDSO[] = "SELECT libc, version, debian, reads_note, system_dirs, cache, preload, "
                            "lib, source FROM ldso WHERE object = ?";
 

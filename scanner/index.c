@@ -30,7 +30,6 @@ const struct sql index_sql[] = {
                           "objects = 0, files = NULL, macho = NULL WHERE id = ?"},
     [SQL_PACKAGE_OBJECTS] = {"package-objects",
                              "SELECT first_object, objects FROM package WHERE id = ?"},
-    [SQL_DROP_TRAITS] = {"drop-traits", "DELETE FROM trait WHERE object " OBJECTS_OF},
     [SQL_DROP_LDSOS] = {"drop-ldsos", "DELETE FROM ldso WHERE object " OBJECTS_OF},
     [SQL_DROP_INODES] = {"drop-inodes", "DELETE FROM inode WHERE object " OBJECTS_OF},
     [SQL_DROP_STORMS] = {"drop-storms", "DELETE FROM storm WHERE program " OBJECTS_OF},
@@ -57,9 +56,8 @@ const struct sql index_sql[] = {
                                "WHERE d.id = ?"},
     [SQL_OBJECT_ADD] = {"object-add",
                         "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-    [SQL_TRAIT_ADD] = {"trait-add",
-                       "INSERT INTO trait VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?, ?, ?)"},
     [SQL_LDSO_ADD] = {"ldso-add", "INSERT INTO ldso VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_INODE_ADD] = {"inode-add", "INSERT OR REPLACE INTO inode VALUES (?, ?, ?)"},
     [SQL_INODE_DROP] = {"inode-drop", "DELETE FROM inode WHERE object = ?"},

@@ -209,22 +209,15 @@ static void bind_id(struct stmt *s, int at, int64_t id)
         stmt_bind_null(s, at);
 }
 
-static int add_row(struct index *index, int64_t directory, const char *place,
-                   const struct walked_object *found, struct arena *arena, struct err *err)
+/* What a loader cares for; the number of the next value. */
+static int bind_start(struct index *index, struct stmt *s, int at, const char *place,
+                      const struct object *o, struct arena *arena)
 {
-    const struct object *o = found->object;
     const int64_t numbers[] = {o->class,         o->data,           o->ident_version, o->osabi,
                                o->abiversion,    o->ident_pad_zero, o->type,          o->machine,
                                o->version,       o->machine_flags,  o->phentsize,     o->phnum,
                                (int64_t)o->size, o->mode,           o->has_dynamic};
-    struct stmt *s = index_prepare(index, SQL_OBJECT_ADD, err);
-    int at = 1;
 
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, at++, index->next_object);
-    stmt_bind_int(s, at++, directory);
-    stmt_bind_text(s, at++, found->name);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         stmt_bind_int(s, at++, numbers[i]);
     bind_id(s, at++, dictionary_id(&index->name, o->interp));
@@ -242,11 +235,12 @@ static int add_row(struct index *index, int64_t directory, const char *place,
                                   : NULL);
     stmt_bind_blob(s, at++, o->resolution.bytes, o->resolution.size);
     stmt_bind_text(s, at++, o->problem);
-    return stmt_run(s, err);
+    return at;
 }
 
-static int add_traits(struct index *index, const struct object *o, struct arena *arena,
-                      struct err *err)
+/* What the planner and the checks want to know. */
+static void bind_traits(struct index *index, struct stmt *s, int at, const struct object *o,
+                        struct arena *arena)
 {
     const int64_t numbers[] = {o->imports,
                                o->layout,
@@ -255,14 +249,9 @@ static int add_traits(struct index *index, const struct object *o, struct arena 
                                (int64_t)o->load_align,
                                o->spare_dynamic,
                                o->origin_string};
-    struct stmt *s = index_prepare(index, SQL_TRAIT_ADD, err);
     const char *notes;
     size_t notes_size;
-    int at = 1;
 
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, at++, index->next_object);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         stmt_bind_int(s, at++, numbers[i]);
     stmt_bind_blob(s, at++, o->build_id.bytes, o->build_id.size);
@@ -270,7 +259,22 @@ static int add_traits(struct index *index, const struct object *o, struct arena 
     stmt_bind_text(s, at++, verdef_list(index, arena, o));
     notes = dlopen_notes(arena, o, &notes_size);
     stmt_bind_blob(s, at++, notes, notes_size);
-    stmt_bind_text(s, at++, constants_list(index, arena, o));
+    stmt_bind_text(s, at, constants_list(index, arena, o));
+}
+
+static int add_row(struct index *index, int64_t directory, const char *place,
+                   const struct walked_object *found, struct arena *arena, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_OBJECT_ADD, err);
+    int at;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, index->next_object);
+    stmt_bind_int(s, 2, directory);
+    stmt_bind_text(s, 3, found->name);
+    at = bind_start(index, s, 4, place, found->object, arena);
+    bind_traits(index, s, at, found->object, arena);
     return stmt_run(s, err);
 }
 
@@ -332,8 +336,6 @@ int index_add_object(struct index *index, int64_t directory, const char *place,
     const struct object *o = found->object;
     int r = add_row(index, directory, place, found, arena, err);
 
-    if (r == 0)
-        r = add_traits(index, o, arena, err);
     if (r == 0 && o->ldso)
         r = add_ldso(index, o->ldso, arena, err);
     if (r == 0 && found->nlink > 1)

@@ -32,8 +32,8 @@ static int drop_of_package(struct index *index, enum sql_id id, int64_t package,
 
 static int drop_objects(struct index *index, int64_t package, struct err *err)
 {
-    static const enum sql_id ids[] = {SQL_DROP_TRAITS, SQL_DROP_LDSOS, SQL_DROP_INODES,
-                                      SQL_DROP_STORMS, SQL_DROP_OBJECTS};
+    static const enum sql_id ids[] = {SQL_DROP_LDSOS, SQL_DROP_INODES, SQL_DROP_STORMS,
+                                      SQL_DROP_OBJECTS};
     struct stmt *s = index_prepare(index, SQL_PACKAGE_OBJECTS, err);
     int64_t first = 0, n = 0;
     int r;

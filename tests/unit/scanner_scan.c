@@ -164,7 +164,6 @@ static void changed_packages_are_read_again(void **state)
     r = scan(NULL);
     assert_int_equal(r.scanned, 1);
     assert_int_equal(query("SELECT count(*) FROM object"), 7);
-    assert_int_equal(query("SELECT count(*) FROM trait"), 7);
     assert_int_equal(query("SELECT objects FROM package WHERE pname = 'liba'"), 1);
     assert_int_equal(query("SELECT value FROM meta WHERE key = 'generation'"), 2);
 }
