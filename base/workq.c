@@ -4,8 +4,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { QUEUE_MAX = 64, READERS_MAX = 64 };
+enum {
+    QUEUE_MAX = 64,   /* results waiting */
+    READERS_MAX = 64, /* threads */
+    WAKE_AT = 16,     /* results for which the writer is woken ... */
+    WAKE_MS = 20,     /* ... or that time after it looked last */
+};
 
 /* A ring of results. `lock` guards everything below it. */
 struct queue {
@@ -45,7 +51,7 @@ static void push(struct queue *q, void *result)
         return;
     }
     q->ring[(q->head + q->n++) % QUEUE_MAX] = result;
-    if (q->n == 1)
+    if (q->n == WAKE_AT)
         pthread_cond_signal(&q->not_empty);
     pthread_mutex_unlock(&q->lock);
 }
@@ -68,14 +74,29 @@ static void *reader_main(void *data)
     return NULL;
 }
 
-/* The next result; NULL: there will be none. *ret_idle: it would have to be waited for. */
+/* Wait until there is work for a while, or some and the time is up, or no more to come. */
+static void await_results(struct queue *q)
+{
+    while (q->n < WAKE_AT && q->n_readers) {
+        struct timespec until;
+
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAKE_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        if (pthread_cond_timedwait(&q->not_empty, &q->lock, &until) == ETIMEDOUT && q->n)
+            return;
+    }
+}
+
+/* The next result; NULL: none is there, or, when waited for, none will be. */
 static void *pop(struct queue *q, bool wait, bool *ret_end)
 {
     void *result = NULL;
 
     pthread_mutex_lock(&q->lock);
-    while (wait && q->n == 0 && q->n_readers)
-        pthread_cond_wait(&q->not_empty, &q->lock);
+    if (wait)
+        await_results(q);
     *ret_end = q->n == 0 && q->n_readers == 0;
     if (q->n) {
         result = q->ring[q->head];
