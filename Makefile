@@ -35,6 +35,7 @@ MODE_debug   := -Og -g3
 MODE_release := -O2 -g $(HARDEN)
 MODE_asan    := -O1 -g3 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 MODE_tsan    := -O1 -g3 -fsanitize=thread
+MODE_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined
 MODE_cover   := -O0 -g3 --coverage
 
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -141,16 +142,13 @@ fuzz-loader: $(O)/tests/random
 	@$< $(or $(SEED),1) $(or $(COUNT),1000) $(if $(LOADER),--loader $(LOADER))
 
 # every fuzz target for T seconds; inputs that found something are kept in build/fuzz
-fuzz: $(FUZZERS)
-FUZZ_FLAGS := -std=gnu17 -g -O1 -fsanitize=fuzzer,address,undefined
-$(FUZZERS): %: $(O)/gen/schema.c
-	@mkdir -p build/fuzz/$@.new
-	$(call say,CLANG,$@)
-	$(Q)clang $(CPPFLAGS) $(FUZZ_FLAGS) tests/fuzz/$@.c $(wildcard $(patsubst %,%/*.c,check $(USES_planner))) $(sort $(wildcard tests/*.c tests/elf/*.c)) $(O)/gen/schema.c $(LDLIBS) -o build/fuzz/$@
-	@build/fuzz/$@ build/fuzz/$@.new $(wildcard tests/fuzz/corpus/$(@:fuzz_%=%)) \
-	  -artifact_prefix=build/fuzz/$@- -max_total_time=$(or $(T),10) -max_len=65536 -print_final_stats=1 2>build/fuzz/$@.log || \
-	  { tail -40 build/fuzz/$@.log; exit 1; }
-	@sed -n 's/^stat::number_of_executed_units: */$@: /p' build/fuzz/$@.log
+fuzz:
+	@tools/deps clang
+	+@$(MAKE) --no-print-directory MODE=fuzz CC=clang $(FUZZERS)
+$(FUZZERS): %: $(O)/tests/fuzz/%.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $(O)/$@
+	@tests/fuzz/search $(O)/$@ $(or $(T),10)
 
 # deliberate faults in the loader's rules: is each one noticed?
 mutate:
@@ -163,6 +161,7 @@ HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) tests/*.h tests/*/*.h))
 SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 
 lint:
+	@tools/deps lint
 	clang-format --dry-run -Werror $(SRC) $(HDR)
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 	  --inline-suppr --suppress=missingIncludeSystem --suppress=resourceLeak:base/json.c \
@@ -170,6 +169,7 @@ lint:
 	shellcheck $(SCRIPTS)
 	codespell --ignore-words=tests/codespell-words $(shell git ls-files | grep -v '\.gz$$')
 tidy:
+	@tools/deps lint
 	clang-tidy --quiet $(filter-out tests/%,$(SRC)) -- $(CPPFLAGS) -std=gnu17
 fmt:
 	clang-format -i $(SRC) $(HDR)

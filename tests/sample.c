@@ -16,6 +16,8 @@ uint64_t gen_next(struct gen *g)
 
 size_t gen_below(struct gen *g, size_t n)
 {
+    if (g->n_chosen < g->settings->n_choices)
+        return g->settings->choices[g->n_chosen++] * n / 256;
     return (size_t)(gen_next(g) >> 11) % n;
 }
 

@@ -20,6 +20,9 @@ struct sample_settings {
     const char **libc; /* files of its C library, for programs that call dlopen() */
     size_t n_libc;
     bool any_user; /* other users than root can be tried, and set-id programs */
+    /* Bytes that decide before the random numbers do, for fuzzers; NULL: none. */
+    const uint8_t *choices;
+    size_t n_choices;
 };
 
 struct sample {

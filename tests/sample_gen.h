@@ -21,6 +21,7 @@ struct gen {
     struct tree *tree;
     const struct sample_settings *settings;
     uint64_t state;
+    size_t n_chosen;           /* of settings->choices */
     const char *dir[MAX_DIRS]; /* without trailing slash; some do not exist */
     size_t n_dirs;
     const char *name[MAX_NAMES];

@@ -1,31 +1,29 @@
 /*
- * A fuzz target without the fuzzer: feed it each file named on the command line once.
+ * Feed files to a fuzz target, without a fuzzer: replay FILE...
  */
-#include <stdint.h>
+#include "tests/fuzz/fuzz.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { INPUT_MAX = 1 << 20 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int main(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        FILE *file = fopen(argv[i], "rb");
-        uint8_t *bytes = malloc(INPUT_MAX), *exact;
-        size_t n;
+        FILE *file = fopen(argv[i], "re");
+        long size;
+        uint8_t *data;
 
-        if (!file || !bytes) {
-            perror(argv[i]);
+        if (!file || fseek(file, 0, SEEK_END) < 0 || (size = ftell(file)) < 0) {
+            fprintf(stderr, "%s: cannot be read\n", argv[i]);
             return 1;
         }
-        n = fread(bytes, 1, INPUT_MAX, file);
+        rewind(file);
+        data = malloc((size_t)size + !size); /* exactly: asan guards the end */
+        if (!data || fread(data, 1, (size_t)size, file) != (size_t)size)
+            return 1;
         (void)fclose(file);
-        exact = realloc(bytes, n ? n : 1); /* so that reading behind the end is noticed */
-        LLVMFuzzerTestOneInput(exact, n);
-        free(exact);
+        (void)LLVMFuzzerTestOneInput(data, (size_t)size);
+        free(data);
     }
-    printf("%d inputs\n", argc - 1);
     return 0;
 }
