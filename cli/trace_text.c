@@ -207,9 +207,11 @@ struct cost trace_cost(const struct trace *trace, const struct request *request)
 static void PRINTF(3, 4)
     field(const struct trace_view *view, const char *label, const char *fmt, ...)
 {
+    const bool styled = *label != '\0';
     va_list ap;
 
-    fprintf(view->to, "%s%-12s%s ", trace_on(view, STYLE_BOLD), label, trace_off(view));
+    fprintf(view->to, "%s%-12s%s ", styled ? trace_on(view, STYLE_BOLD) : "", label,
+            styled ? trace_off(view) : "");
     va_start(ap, fmt);
     vfprintf(view->to, fmt, ap);
     va_end(ap);

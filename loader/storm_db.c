@@ -3,10 +3,11 @@
 #include "base/str.h"
 #include "scanner/index.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SQL_PROGRAMS, SQL_COUNT, SQL_RECALL, SQL_FORGET, SQL_REMEMBER, SQL_BIN };
+enum { SQL_PROGRAMS, SQL_DIRECTORY, SQL_COUNT, SQL_RECALL, SQL_FORGET, SQL_REMEMBER, SQL_BIN };
 
 #define NUMBERS                                                                                    \
     "opens, failed_opens, stats, failed_stats, others, failed_others, t.objects, directories, "    \
@@ -14,8 +15,11 @@ enum { SQL_PROGRAMS, SQL_COUNT, SQL_RECALL, SQL_FORGET, SQL_REMEMBER, SQL_BIN };
     "dlopen_directories, profile_assumed"
 
 const char *const storm_sql[] = {
-    [SQL_PROGRAMS] = "SELECT o.id, x.path FROM object o JOIN object_path x ON x.object = o.id "
-                     "WHERE o.interp IS NOT NULL ORDER BY o.id",
+    [SQL_PROGRAMS] = "SELECT id, directory, name FROM object "
+                     "WHERE interp IS NOT NULL ORDER BY id",
+    [SQL_DIRECTORY] = "SELECT s.path || '/' || p.base || iif(d.path = '', '', '/' || d.path) "
+                      "FROM directory d JOIN package p ON p.id = d.package "
+                      "JOIN store s ON s.id = p.store WHERE d.id = ?",
     [SQL_COUNT] = "SELECT count(*) FROM object WHERE interp IS NOT NULL",
     [SQL_RECALL] = "SELECT x.path, t.outcome, t.assumed, " NUMBERS
                    " FROM storm t JOIN object_path x ON x.object = t.program "
@@ -37,18 +41,50 @@ const char *const storm_sql[] = {
     NULL,
 };
 
+/* The path of a directory. NULL: error. */
+static const char *directory_path(struct db *db, int64_t id, struct arena *arena, struct err *err)
+{
+    struct stmt *s = db_prepare(db, storm_sql[SQL_DIRECTORY], err);
+    const char *path = NULL;
+    int r;
+
+    if (!s)
+        return NULL;
+    stmt_bind_int(s, 1, id);
+    r = stmt_step(s, err);
+    if (r > 0)
+        path = arena_strdup(arena, stmt_text(s, 0));
+    else if (r == 0)
+        (void)err_set(err, EIO, "the index is damaged: an object without its directory");
+    stmt_reset(s);
+    return path;
+}
+
 int storm_programs(struct db *db, struct arena *arena, struct indexed_program **ret_program,
                    size_t *ret_n, struct err *err)
 {
     struct stmt *s = db_prepare(db, storm_sql[SQL_PROGRAMS], err);
     struct indexed_program *program = NULL;
+    const char *path = NULL, *name;
+    int64_t directory = -1;
     size_t n = 0;
     int r = s ? 0 : -err->code;
 
     while (s && (r = stmt_step(s, err)) > 0) {
+        if (stmt_int(s, 1) != directory) { /* neighbours share it */
+            directory = stmt_int(s, 1);
+            path = directory_path(db, directory, arena, err);
+        }
+        if (!path) {
+            stmt_reset(s);
+            return -err->code;
+        }
+        name = stmt_text(s, 2); /* "": the package itself is the file */
         program = arena_grow(arena, program, n, sizeof(*program));
-        program[n++] = (struct indexed_program){.id = stmt_int(s, 0),
-                                                .path = arena_strdup(arena, stmt_text(s, 1))};
+        program[n++] = (struct indexed_program){
+            .id = stmt_int(s, 0),
+            .path = name && *name ? str_join(arena, path, name) : path,
+        };
     }
     if (r < 0)
         return r;
@@ -126,13 +162,11 @@ int storm_recall(struct db *db, const struct storm_key *key, struct arena *arena
 {
     struct stmt *s = db_prepare(db, storm_sql[SQL_RECALL], err);
     struct storm_row *row = NULL;
-    size_t n = 0, programs;
+    size_t n = 0, programs = 0;
     int r;
 
     if (!s)
         return -err->code;
-    if ((r = count_programs(db, &programs, err)) < 0)
-        return r;
     stmt_bind_text(s, 1, key->cpu);
     stmt_bind_text(s, 2, key->scenario);
     stmt_bind_int(s, 3, STORM_MODEL);
@@ -141,10 +175,10 @@ int storm_recall(struct db *db, const struct storm_key *key, struct arena *arena
         row = arena_grow(arena, row, n, sizeof(*row));
         row[n++] = recalled(s, arena);
     }
-    if (r < 0)
+    if (r < 0 || (n && (r = count_programs(db, &programs, err)) < 0))
         return r;
     *ret_row = row;
-    *ret_n = n == programs ? n : 0;
+    *ret_n = n && n == programs ? n : 0;
     return 0;
 }
 
