@@ -103,6 +103,7 @@ $(O)/flags: FORCE
 TESTKIT  := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tests/*.c tests/elf/*.c)))
 UNITS    := $(patsubst tests/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*.c)))
 PROGRAMS := $(patsubst tests/loader/%.c,$(O)/tests/%,$(sort $(wildcard tests/loader/*.c)))
+APPLIERS := $(patsubst tests/apply/%.c,$(O)/tests/%,$(sort $(wildcard tests/apply/*.c)))
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 REPLAYS  := $(FUZZERS:%=$(O)/tests/fuzz/%)
 
@@ -118,11 +119,14 @@ $(UNITS): $(O)/tests/%: $(O)/tests/%.o $(O)/libtestkit.a $$(call libs,$$(call la
 $(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,loader)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lz -o $@
+$(APPLIERS): $(O)/tests/%: $(O)/tests/apply/%.o $(O)/libtestkit.a $(call libs,planner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-test-programs: $(UNITS) $(PROGRAMS) $(REPLAYS)
+test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(REPLAYS)
 
 unit: $(UNITS)
 	@tests/unit/run $(UNITS)

@@ -20,10 +20,15 @@ struct plan {
     struct move move[MOVES_MAX];
     size_t n_moves;
     size_t n_displaced; /* the first moves: what made room for program headers */
+    uint64_t content;   /* what is kept of the old file, bytes from its start */
     uint64_t at, addr;  /* of the segment */
     uint64_t end;       /* file offset behind its content */
     uint64_t note_at;   /* of a new note; 0: none */
+    uint64_t names_at;  /* of the section names when they move, behind the segment; 0: they stay */
 };
+
+/* The section of a resolution note is called as patchelf calls it, which knows it by that. */
+static const char note_section[] = ".note.nixos.ldcache";
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -37,17 +42,27 @@ static bool overlaps(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
 
 /* ---- room for program headers */
 
+/* Sections that are found through a dynamic tag alone. */
+static const struct {
+    uint32_t type;
+    int64_t tag;
+} tagged[] = {
+    {SHT_HASH, DT_HASH},         {SHT_GNU_HASH, DT_GNU_HASH}, {SHT_DYNSYM, DT_SYMTAB},
+    {SHT_STRTAB, DT_STRTAB},     {SHT_GNU_versym, DT_VERSYM}, {SHT_GNU_verneed, DT_VERNEED},
+    {SHT_GNU_verdef, DT_VERDEF},
+};
+
 /* May a section be moved? Only what headers or tags lead to, and nothing else. */
 static bool movable(const struct elf_file *f, const Elf64_Shdr *s)
 {
-    const Elf64_Dyn *hash = elf_file_tag(f, DT_HASH), *gnu = elf_file_tag(f, DT_GNU_HASH);
-
     if (s->sh_type == SHT_NOTE)
         return true;
-    if (s->sh_type == SHT_GNU_HASH)
-        return gnu && gnu->d_un.d_ptr == s->sh_addr;
-    if (s->sh_type == SHT_HASH)
-        return hash && hash->d_un.d_ptr == s->sh_addr;
+    for (size_t i = 0; i < ARRAY_LEN(tagged); i++) {
+        const Elf64_Dyn *d = elf_file_tag(f, tagged[i].tag);
+
+        if (s->sh_type == tagged[i].type && d && d->d_un.d_ptr == s->sh_addr)
+            return true;
+    }
     for (size_t i = 0; i < f->n_phdrs; i++)
         if (f->phdr[i].p_type == PT_INTERP && f->phdr[i].p_offset == s->sh_offset)
             return true;
@@ -131,14 +146,26 @@ static int displace(struct plan *plan, uint64_t from, uint64_t to, struct err *e
     return 0;
 }
 
+/* A part that moves by itself, since its size changes: told to `append`. */
+static bool moves_alone(struct plan *plan, const Elf64_Shdr *s)
+{
+    const struct elf_file *f = plan->file;
+    const Elf64_Phdr *dynamic = &f->phdr[f->dynamic];
+
+    if (s->sh_offset == dynamic->p_offset && s->sh_size == dynamic->p_filesz)
+        return plan->append->dynamic = true;
+    if (s->sh_offset == f->str_offset && s->sh_size == f->str_size)
+        return plan->append->move_strings = true;
+    return false;
+}
+
 /*
  * Everything in the range must be movable sections, or filler. Neighbours move together and keep
- * their distances; the dynamic section moves by itself, and so ends a run.
+ * their distances; the dynamic section and its strings move by themselves, and so end a run.
  */
 static int displace_range(struct plan *plan, uint64_t from, uint64_t to, struct err *err)
 {
     const struct elf_file *f = plan->file;
-    const Elf64_Phdr *dynamic = &f->phdr[f->dynamic];
     uint64_t run = from;
     int r = 0;
 
@@ -148,8 +175,7 @@ static int displace_range(struct plan *plan, uint64_t from, uint64_t to, struct 
         if (!s && !is_filler(f->raw.bytes[at]))
             return elf_refuse(err, "no-room", "unknown bytes at offset %llu",
                               (unsigned long long)at);
-        if (s && s->sh_offset == dynamic->p_offset && s->sh_size == dynamic->p_filesz) {
-            plan->append->dynamic = true;
+        if (s && moves_alone(plan, s)) {
             r = displace(plan, run, at, err);
             run = s->sh_offset + s->sh_size;
         } else if (s && !movable(f, s)) {
@@ -185,7 +211,7 @@ static void add_moves(struct plan *plan)
     const uint64_t entry = raw_dyn_size(&f->raw);
     const Elf64_Phdr *d = &f->phdr[f->dynamic];
 
-    if (a->strings)
+    if (a->move_strings)
         plan->move[plan->n_moves++] = (struct move){
             .from = f->str_offset,
             .size = f->str_size,
@@ -206,7 +232,7 @@ static void add_moves(struct plan *plan)
 static void place_segment(struct plan *plan)
 {
     struct elf_file *f = plan->file;
-    uint64_t align = 4096, top = 0, content = f->raw.size;
+    uint64_t align = 4096, top = 0;
 
     for (size_t i = 0; i < f->n_phdrs; i++) {
         const Elf64_Phdr *p = &f->phdr[i];
@@ -218,10 +244,7 @@ static void place_segment(struct plan *plan)
         if (p->p_vaddr + p->p_memsz > top)
             top = p->p_vaddr + p->p_memsz;
     }
-    /* section headers at the end of the file are written anew behind the segment */
-    if (f->ehdr.e_shoff + f->n_shdrs * raw_shdr_size(&f->raw) == content)
-        content = f->ehdr.e_shoff;
-    plan->at = plan->end = align_up(content, ITEM_ALIGN);
+    plan->at = plan->end = align_up(plan->content, ITEM_ALIGN);
     plan->addr = align_up(top, align) + plan->at % align;
     for (size_t i = 0; i < plan->n_moves; i++) {
         struct move *m = &plan->move[i];
@@ -238,6 +261,59 @@ static void place_segment(struct plan *plan)
         plan->note_at = align_up(plan->end, 8);
         plan->end = plan->note_at + plan->append->note_size;
     }
+    if (plan->names_at)
+        plan->names_at = plan->end;
+}
+
+/* The section names' own section; NULL: the file has none that could move. */
+static Elf64_Shdr *names_of(const struct elf_file *f)
+{
+    Elf64_Shdr *names = &f->shdr[f->ehdr.e_shstrndx];
+
+    return names->sh_type == SHT_STRTAB && !(names->sh_flags & SHF_ALLOC) ? names : NULL;
+}
+
+/* At most so much when a name is added. */
+static uint64_t names_size(const struct elf_file *f)
+{
+    const Elf64_Shdr *names = names_of(f);
+
+    return (names ? names->sh_size : 0) + sizeof(note_section);
+}
+
+static bool reaches_behind(const struct elf_file *f, uint64_t at)
+{
+    for (size_t i = 0; i < f->n_phdrs; i++)
+        if (f->phdr[i].p_filesz && f->phdr[i].p_offset + f->phdr[i].p_filesz > at)
+            return true;
+    for (size_t i = 1; i < f->n_shdrs; i++)
+        if (i != f->ehdr.e_shstrndx && f->shdr[i].sh_type != SHT_NOBITS &&
+            f->shdr[i].sh_offset + f->shdr[i].sh_size > at)
+            return true;
+    return false;
+}
+
+/*
+ * Section headers at the end of the file are written anew behind the segment, and the section
+ * names before them move with them. In ET_EXEC files a section must follow the segment: patchelf
+ * looks for the one behind the last it replaces.
+ */
+static void cut_tail(struct plan *plan)
+{
+    const struct elf_file *f = plan->file;
+    const Elf64_Shdr *names = names_of(f);
+    const uint64_t table = f->n_shdrs * raw_shdr_size(&f->raw);
+
+    plan->content = f->raw.size;
+    if (f->ehdr.e_shoff + table >= plan->content && !reaches_behind(f, f->ehdr.e_shoff))
+        plan->content = f->ehdr.e_shoff;
+    if (!names)
+        return;
+    if (names->sh_offset < plan->content && names->sh_offset + names->sh_size <= plan->content &&
+        !reaches_behind(f, names->sh_offset))
+        plan->content = names->sh_offset;
+    if (plan->content == names->sh_offset || f->ehdr.e_type == ET_EXEC || plan->append->note)
+        plan->names_at = 1;
 }
 
 /* ---- headers follow */
@@ -288,6 +364,11 @@ static void insert_phdr(struct elf_file *f, size_t at, const Elf64_Phdr *phdr)
     f->dynamic += f->dynamic >= at;
 }
 
+static uint64_t note_addr(const struct plan *plan)
+{
+    return plan->addr + (plan->note_at - plan->at);
+}
+
 static void add_phdrs(struct plan *plan)
 {
     struct elf_file *f = plan->file;
@@ -312,60 +393,47 @@ static void add_phdrs(struct plan *plan)
             load.p_align = f->phdr[i].p_align;
     }
     insert_phdr(f, last + 1, &load);
-    if (plan->note_at) {
-        const uint64_t addr = plan->addr + (plan->note_at - plan->at);
-        const Elf64_Phdr note = {
-            .p_type = PT_NOTE,
-            .p_flags = PF_R,
-            .p_offset = plan->note_at,
-            .p_vaddr = addr,
-            .p_paddr = addr,
-            .p_filesz = plan->append->note_size,
-            .p_memsz = plan->append->note_size,
-            .p_align = 4,
-        };
+    if (plan->note_at)
+        insert_phdr(f, f->n_phdrs,
+                    &(Elf64_Phdr){
+                        .p_type = PT_NOTE,
+                        .p_flags = PF_R,
+                        .p_offset = plan->note_at,
+                        .p_vaddr = note_addr(plan),
+                        .p_paddr = note_addr(plan),
+                        .p_filesz = plan->append->note_size,
+                        .p_memsz = plan->append->note_size,
+                        .p_align = 4,
+                    });
+}
 
-        insert_phdr(f, f->n_phdrs, &note);
+/* Where an address is now. */
+static uint64_t moved_address(const struct plan *plan, uint64_t addr)
+{
+    for (size_t i = 0; i < plan->n_moves; i++) {
+        const struct move *m = &plan->move[i];
+
+        if (addr >= m->from_addr && addr - m->from_addr < m->size)
+            return m->to_addr + (addr - m->from_addr);
     }
+    return addr;
 }
 
 static void shift_tags(struct plan *plan)
 {
-    static const int64_t tags[] = {DT_HASH, DT_GNU_HASH};
     struct elf_file *f = plan->file;
-    const int64_t *tag;
 
-    for_each (tag, tags) {
-        Elf64_Dyn *d = elf_file_tag(f, *tag);
-        const uint64_t addr = d ? d->d_un.d_ptr : 0;
+    for (size_t i = 0; i < ARRAY_LEN(tagged); i++) {
+        Elf64_Dyn *d = elf_file_tag(f, tagged[i].tag);
 
-        for (size_t i = 0; d && i < plan->n_displaced; i++) {
-            const struct move *m = &plan->move[i];
-
-            if (addr >= m->from_addr && addr - m->from_addr < m->size)
-                d->d_un.d_ptr = m->to_addr + (addr - m->from_addr);
-        }
+        if (d)
+            d->d_un.d_ptr = moved_address(plan, d->d_un.d_ptr);
     }
 }
 
 /* ---- section headers */
 
-struct order {
-    const struct elf_file *file;
-    size_t *old;     /* old number, by new number */
-    size_t *now;     /* new number, by old number */
-    uint64_t *delta; /* by old number: how far its addresses move */
-};
-
-static int sections_are_plain(const struct elf_file *f, struct err *err)
-{
-    for (size_t i = 0; i < f->n_shdrs; i++)
-        if (f->shdr[i].sh_type == SHT_GROUP || f->shdr[i].sh_type == SHT_SYMTAB_SHNDX)
-            return elf_refuse(err, "section-group", "section %zu", i);
-    return 0;
-}
-
-static void shift_sections(const struct plan *plan, struct order *order)
+static void shift_sections(const struct plan *plan, struct elf_moved *moved)
 {
     struct elf_file *f = plan->file;
 
@@ -377,79 +445,36 @@ static void shift_sections(const struct plan *plan, struct order *order)
             m = move_of(plan, s->sh_offset, s->sh_size);
         if (!m)
             continue;
-        order->delta[i] = m->to_addr - m->from_addr;
-        s->sh_addr += order->delta[i];
+        moved[i].appended = true;
+        moved[i].delta = m->to_addr - m->from_addr;
+        s->sh_addr += moved[i].delta;
         s->sh_offset = m->to + (s->sh_offset - m->from);
         if (m >= plan->move + plan->n_displaced)
             s->sh_size = m->new_size;
     }
 }
 
-/* New numbers: sections in memory that stay, those that moved by address, the rest. */
-static void number_sections(struct order *order)
+static void add_sections(const struct plan *plan, struct elf_moved *moved)
 {
-    const struct elf_file *f = order->file;
-    size_t n = 0;
+    struct elf_file *f = plan->file;
+    Elf64_Shdr *names = names_of(f);
 
-    for (int pass = 0; pass < 3; pass++) {
-        const size_t first = n;
-
-        for (size_t i = 0; i < f->n_shdrs; i++) {
-            const bool alloc = f->shdr[i].sh_flags & SHF_ALLOC || i == 0;
-            size_t at = n;
-
-            if (pass != (alloc ? (order->delta[i] ? 1 : 0) : 2))
-                continue;
-            while (pass == 1 && at > first &&
-                   f->shdr[order->old[at - 1]].sh_addr > f->shdr[i].sh_addr) {
-                order->old[at] = order->old[at - 1];
-                at--;
-            }
-            order->old[at] = i;
-            n++;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        order->now[order->old[i]] = i;
-}
-
-/* Symbols name sections by number, and those in moved sections have moved. */
-static void renumber_symbols(const struct order *order, const Elf64_Shdr *table)
-{
-    const struct raw *raw = &order->file->raw;
-    const uint64_t entry = raw_sym_size(raw);
-
-    for (uint64_t at = 0; at + entry <= table->sh_size; at += entry) {
-        Elf64_Sym sym = raw_sym(raw, table->sh_offset + at);
-        const size_t section = sym.st_shndx;
-
-        if (section == SHN_UNDEF || section >= order->file->n_shdrs)
-            continue;
-        if (ELF64_ST_TYPE(sym.st_info) != STT_TLS)
-            sym.st_value += order->delta[section];
-        sym.st_shndx = (Elf64_Half)order->now[section];
-        raw_put_sym(raw, table->sh_offset + at, &sym);
-    }
-}
-
-static void renumber_sections(struct elf_file *f, const struct order *order)
-{
-    Elf64_Shdr *sorted = arena_calloc(f->arena, f->n_shdrs, sizeof(*sorted));
-
-    for (size_t i = 0; i < f->n_shdrs; i++) {
-        Elf64_Shdr *s = &sorted[i];
-
-        *s = f->shdr[order->old[i]];
-        if (s->sh_type == SHT_SYMTAB || s->sh_type == SHT_DYNSYM)
-            renumber_symbols(order, s);
-        if (s->sh_link < f->n_shdrs)
-            s->sh_link = (Elf64_Word)order->now[s->sh_link];
-        if ((s->sh_type == SHT_REL || s->sh_type == SHT_RELA || s->sh_flags & SHF_INFO_LINK) &&
-            s->sh_info < f->n_shdrs)
-            s->sh_info = (Elf64_Word)order->now[s->sh_info];
-    }
-    f->ehdr.e_shstrndx = (Elf64_Half)order->now[f->ehdr.e_shstrndx];
-    f->shdr = sorted;
+    if (names && plan->names_at)
+        names->sh_offset = plan->names_at;
+    if (!plan->note_at)
+        return;
+    moved[f->n_shdrs].appended = true;
+    f->shdr[f->n_shdrs++] = (Elf64_Shdr){
+        .sh_name = names ? (Elf64_Word)names->sh_size : 0,
+        .sh_type = SHT_NOTE,
+        .sh_flags = SHF_ALLOC,
+        .sh_addr = note_addr(plan),
+        .sh_offset = plan->note_at,
+        .sh_size = plan->append->note_size,
+        .sh_addralign = 4,
+    };
+    if (names)
+        names->sh_size += sizeof(note_section);
 }
 
 /* ---- the new image */
@@ -466,62 +491,78 @@ static void copy_parts(const struct plan *plan, unsigned char *to)
         if (m->grown)
             memcpy(to + m->to + m->size, m->grown, m->new_size - m->size);
     }
-    if (plan->append->note)
-        memcpy(to + plan->note_at, plan->append->note, plan->append->note_size);
     for (size_t i = 0; i < plan->n_moves; i++)
         memset(to + plan->move[i].from, 0, plan->move[i].size);
+    if (plan->append->note)
+        memcpy(to + plan->note_at, plan->append->note, plan->append->note_size);
+    if (plan->names_at) {
+        const Elf64_Shdr *names = names_of(f);
+
+        if (names->sh_offset < plan->content)
+            memset(to + names->sh_offset, 0, names->sh_size);
+        memcpy(to + plan->names_at, f->raw.bytes + names->sh_offset, names->sh_size);
+        if (plan->note_at)
+            memcpy(to + plan->names_at + names->sh_size, note_section, sizeof(note_section));
+    }
 }
 
 static void new_image(struct plan *plan)
 {
     struct elf_file *f = plan->file;
-    const uint64_t shoff = align_up(plan->end, 8);
-    const uint64_t size = shoff + f->n_shdrs * raw_shdr_size(&f->raw);
+    const uint64_t table = f->n_shdrs * raw_shdr_size(&f->raw), old = f->ehdr.e_shoff;
+    const uint64_t shoff = align_up(plan->end + (plan->names_at ? names_size(f) : 0), 8);
+    const uint64_t size = shoff + (f->n_shdrs + 1) * raw_shdr_size(&f->raw);
     unsigned char *bytes = arena_alloc(f->arena, size);
-    const uint64_t keep = plan->at < f->raw.size ? plan->at : f->raw.size;
 
-    memcpy(bytes, f->raw.bytes, keep);
-    if (f->ehdr.e_shoff < keep) /* the old section headers */
-        memset(bytes + f->ehdr.e_shoff, 0,
-               keep - f->ehdr.e_shoff < f->n_shdrs * raw_shdr_size(&f->raw)
-                   ? keep - f->ehdr.e_shoff
-                   : f->n_shdrs * raw_shdr_size(&f->raw));
+    memcpy(bytes, f->raw.bytes, plan->content);
+    if (old < plan->content)
+        memset(bytes + old, 0, table < plan->content - old ? table : plan->content - old);
     copy_parts(plan, bytes);
     f->raw.bytes = bytes;
     f->raw.size = size;
     f->ehdr.e_shoff = shoff;
 }
 
+/* 32-bit files end before 4 GiB, and so do their addresses. */
+static bool is_too_high(const struct plan *plan)
+{
+    const struct elf_file *f = plan->file;
+    const uint64_t rest = names_size(f) + 16 + (f->n_shdrs + 1) * sizeof(Elf32_Shdr);
+
+    return !f->raw.is64 &&
+           (plan->addr + (plan->end - plan->at) > UINT32_MAX || plan->end + rest > UINT32_MAX);
+}
+
 int elf_append(struct elf_file *f, struct elf_append *append, struct err *err)
 {
     struct plan plan = {.file = f, .append = append, .n_new_phdrs = append->note ? 2 : 1};
-    struct order order = {.file = f};
+    struct elf_moved *moved;
     int r;
 
     if (f->n_shdrs == 0)
         return elf_refuse(err, "no-sections", "%s", "");
-    r = sections_are_plain(f, err);
+    r = elf_sections_check(f, err);
     if (r == 0)
         r = make_room(&plan, err);
     if (r < 0)
         return r;
+    cut_tail(&plan);
     add_moves(&plan);
     place_segment(&plan);
-    if (!f->raw.is64 && (plan.addr + (plan.end - plan.at) > UINT32_MAX ||
-                         plan.end + f->n_shdrs * sizeof(Elf32_Shdr) > UINT32_MAX))
+    if (is_too_high(&plan))
         return elf_refuse(err, "no-room", "the segment would end above 4 GiB");
-    order.old = arena_calloc(f->arena, f->n_shdrs, sizeof(*order.old));
-    order.now = arena_calloc(f->arena, f->n_shdrs, sizeof(*order.now));
-    order.delta = arena_calloc(f->arena, f->n_shdrs, sizeof(*order.delta));
+    moved = arena_calloc(f->arena, f->n_shdrs + 1, sizeof(*moved));
+    moved[append->gone_section].gone = append->gone_section != 0;
     new_image(&plan);
     shift_phdrs(&plan);
     shift_tags(&plan);
-    shift_sections(&plan, &order);
-    number_sections(&order);
-    renumber_sections(f, &order);
+    shift_sections(&plan, moved);
+    add_sections(&plan, moved);
+    elf_sections_sort(f, moved);
+    f->raw.size = f->ehdr.e_shoff + f->n_shdrs * raw_shdr_size(&f->raw);
     add_phdrs(&plan);
     for (size_t i = plan.n_displaced; i < plan.n_moves; i++) {
-        if (append->strings && plan.move[i].from == f->str_offset) {
+        if (append->move_strings && plan.move[i].from == f->str_offset) {
             f->str_offset = plan.move[i].to;
             f->str_addr = plan.move[i].to_addr;
         }

@@ -1,6 +1,7 @@
 #include "planner/elf_edit.h"
 
 #include "planner/elf_file.h"
+#include "scanner/elf_read.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,12 +12,67 @@ struct dynamic {
     size_t n;
 };
 
+/* Behind everything that headers describe: bytes that are not padding. */
+static bool has_payload(const unsigned char *bytes, const struct object *object)
+{
+    for (uint64_t i = object->size - object->trailing; i < object->size; i++)
+        if (bytes[i])
+            return true;
+    return false;
+}
+
+static bool is_c_library(const char *soname)
+{
+    static const char *const names[] = {"libc.so.6", "libc.so.6.1", "libc.so"};
+    const char *const *name;
+
+    for_each (name, names)
+        if (str_same(soname, *name))
+            return true;
+    return false;
+}
+
+/* What the scanner's facts forbid. */
+static int check_facts(const unsigned char *bytes, uint64_t size, const struct elf_change *change,
+                       struct arena *arena, struct err *err)
+{
+    static const struct {
+        unsigned layout;
+        const char *rule;
+    } rows[] = {
+        {LAYOUT_STATIC | LAYOUT_STATIC_PIE, "static"},
+        {LAYOUT_DEBUG_ONLY, "debug"},
+        {LAYOUT_GO, "go"},
+        {LAYOUT_RELRHACK, "relrhack"},
+    };
+    const struct elf_source source = {.fd = -1, .bytes = bytes, .size = size, .mode = 0755};
+    const struct object *object;
+    int r = elf_read(&source, arena, &object, err);
+
+    if (r < 0)
+        return err_set(err, EINVAL, "malformed: %s", arena_strdup(arena, err->text));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (object->layout & rows[i].layout)
+            return elf_refuse(err, rows[i].rule, "%s", "");
+    if (object->ldso || is_c_library(object->soname))
+        return elf_refuse(err, "loader", "%s", object->soname ? object->soname : "");
+    if (object->layout & LAYOUT_LIFTED && change->needed)
+        return elf_refuse(err, "lifted", "%s", object->runpath);
+    if (object->problem)
+        return err_set(err, EINVAL, "malformed: %s", object->problem);
+    if (has_payload(bytes, object))
+        return elf_refuse(err, "payload", "%llu bytes", (unsigned long long)object->trailing);
+    return 0;
+}
+
 static int check_change(const struct elf_file *f, const struct elf_change *change, struct err *err)
 {
     if (change->needed && (elf_file_tag(f, DT_AUXILIARY) || elf_file_tag(f, DT_FILTER)))
         return elf_refuse(err, "filter", "%s", "");
     if (change->run_path && elf_file_tag(f, DT_RPATH))
         return elf_refuse(err, "rpath", "%s", "");
+    if (elf_file_tag(f, DT_MIPS_RLD_MAP_REL) && f->ehdr.e_machine == EM_MIPS)
+        return elf_refuse(err, "mips", "%s", "");
     return 0;
 }
 
@@ -97,7 +153,8 @@ static void write_dynamic(const struct elf_file *f, const struct dynamic *d)
 static void follow_layout(const struct elf_file *f, const struct elf_strings *strings,
                           struct dynamic *d)
 {
-    static const int64_t hashes[] = {DT_HASH, DT_GNU_HASH};
+    static const int64_t tables[] = {DT_HASH,   DT_GNU_HASH, DT_SYMTAB,
+                                     DT_VERSYM, DT_VERNEED,  DT_VERDEF};
 
     for (size_t i = 0; i < d->n; i++) {
         const int64_t *tag;
@@ -106,17 +163,71 @@ static void follow_layout(const struct elf_file *f, const struct elf_strings *st
             d->dyn[i].d_un.d_ptr = f->str_addr;
         if (d->dyn[i].d_tag == DT_STRSZ)
             d->dyn[i].d_un.d_val = f->str_size + strings->grown.len;
-        for_each (tag, hashes)
+        for_each (tag, tables)
             if (d->dyn[i].d_tag == *tag)
                 d->dyn[i].d_un.d_ptr = elf_file_tag(f, *tag)->d_un.d_ptr;
     }
 }
 
-static const char *segment_text(bool strings, bool dynamic)
+static const char *segment_text(const struct elf_append *append)
 {
-    return strings && dynamic ? "strings, dynamic section"
-           : strings          ? "strings"
-                              : "dynamic section";
+    static const char *const texts[] = {
+        NULL,   "strings",       "dynamic section",       "strings, dynamic section",
+        "note", "strings, note", "dynamic section, note", "strings, dynamic section, note",
+    };
+
+    return texts[(append->move_strings ? 1 : 0) | (append->dynamic ? 2 : 0) |
+                 (append->note ? 4 : 0)];
+}
+
+/* ---- the resolution note */
+
+/*
+ * What becomes of the note: a new one is written over the old one when it fits, else the old one
+ * goes and the new one is appended. What a section removed has its number in `append`.
+ */
+static int change_note(struct elf_file *f, const struct elf_change *change,
+                       struct elf_append *append, struct err *err)
+{
+    const bool set = change->note == NOTE_SET && change->descriptor.size;
+    struct elf_note note;
+    unsigned char *bytes = NULL;
+    uint64_t size = 0;
+
+    if (change->note == NOTE_LEAVE)
+        return 0;
+    elf_note_find(f, &note);
+    if (set && elf_note_is(f, &note, &change->descriptor))
+        return 0;
+    if (set)
+        bytes = elf_note_make(f->arena, &change->descriptor, &size);
+    if (note.found && note.alone && note.section && set && size <= note.size) {
+        elf_note_wipe(f, &note);
+        memcpy(f->raw.bytes + note.at, bytes, size);
+        f->phdr[note.phdr].p_filesz = f->phdr[note.phdr].p_memsz = size;
+        f->shdr[note.section].sh_size = size;
+        return 0;
+    }
+    append->note = bytes;
+    append->note_size = size;
+    if (!note.found)
+        return 0;
+    elf_note_remove(f, &note);
+    append->gone_section = note.alone ? note.section : 0;
+    return append->gone_section ? elf_sections_check(f, err) : 0;
+}
+
+/* ---- the order of it all */
+
+/* Sections go without anything being appended. */
+static void drop_section(struct elf_file *f, size_t section)
+{
+    struct elf_moved *moved = arena_calloc(f->arena, f->n_shdrs, sizeof(*moved));
+    const uint64_t entry = raw_shdr_size(&f->raw);
+
+    moved[section].gone = true;
+    elf_sections_sort(f, moved);
+    memset(f->raw.bytes + f->ehdr.e_shoff + f->n_shdrs * entry, 0, entry);
 }
 
 int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change *change,
@@ -124,6 +235,7 @@ int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change 
 {
     unsigned char *copy = arena_memdup(arena, bytes, size);
     struct elf_edited edited = {.in_place = true};
+    struct elf_append append = {0};
     struct elf_strings strings;
     struct elf_file f;
     struct dynamic d;
@@ -131,26 +243,30 @@ int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change 
     int r = elf_file_open(&f, copy, size, arena, err);
 
     if (r == 0)
+        r = check_facts(bytes, size, change, arena, err);
+    if (r == 0)
         r = check_change(&f, change, err);
     if (r == 0)
         r = elf_strings_open(&strings, &f, change, err);
+    if (r == 0)
+        r = change_note(&f, change, &append, err);
     if (r < 0)
         return r;
     d = new_dynamic(&f, change, &strings);
     set_run_path(change, &strings, &d);
     (void)elf_file_verneeds(&f, rename_verneed, &renaming);
-    if (strings.grown.len || d.n >= f.dyn_slots) {
-        struct elf_append append = {
-            .strings = strings.grown.len ? &strings : NULL,
-            .dynamic = d.n >= f.dyn_slots,
-            .n_dyns = d.n,
-        };
-
+    append.strings = &strings;
+    append.move_strings = strings.grown.len > 0;
+    append.dynamic = d.n >= f.dyn_slots;
+    append.n_dyns = d.n;
+    if (append.move_strings || append.dynamic || append.note) {
         r = elf_append(&f, &append, err);
         if (r < 0)
             return r;
         edited.in_place = false;
-        edited.segment = segment_text(append.strings, append.dynamic);
+        edited.segment = segment_text(&append);
+    } else if (append.gone_section) {
+        drop_section(&f, append.gone_section);
     }
     elf_strings_write(&strings, f.raw.bytes + f.str_offset);
     follow_layout(&f, &strings, &d);

@@ -8,13 +8,19 @@
 static const struct elf_edit_rule rules[] = {
     {"byte-order", "only little-endian files are edited"},
     {"type", "neither an executable nor a shared object"},
-    {"static", "it has no dynamic section: no loader searches for it"},
+    {"static", "no loader searches for it"},
+    {"loader", "it is a dynamic loader or a C library, which its loader looks into"},
+    {"go", "it was linked by Go's own linker, whose layout does not survive editing"},
+    {"relrhack", "its packed relocations are found by the place of the dynamic section"},
+    {"debug", "it holds debug information only"},
+    {"lifted", "its run path starts with a farm: it was edited before"},
+    {"mips", "a tag of its dynamic section counts from its own place"},
     {"filter", "DT_FILTER and DT_AUXILIARY have a place among the needed names that would be lost"},
     {"rpath", "DT_RPATH would become DT_RUNPATH, which libraries do not inherit"},
     {"no-sections", "section headers were stripped: what may be moved is not known"},
     {"no-room", "what follows the program headers cannot be moved"},
     {"section-group", "section groups or extended section numbers would have to be renumbered"},
-    {"payload", "bytes behind the ELF would be found at another place"},
+    {"payload", "bytes follow the ELF, which the program may look for or check"},
     {NULL, NULL},
 };
 
@@ -37,6 +43,8 @@ int elf_refuse(struct err *err, const char *id, const char *fmt, ...)
     return err_set(err, ENOTSUP, "%s: %s%s%s", id, rule->id ? rule->why : "", *detail ? ": " : "",
                    detail);
 }
+
+enum { MAX_ALIGN = 1 << 30 };
 
 static int malformed(struct err *err, const char *what)
 {
@@ -106,8 +114,11 @@ static int read_phdrs(struct elf_file *f, struct err *err)
 
         *p = raw_phdr(&f->raw, f->ehdr.e_phoff + i * entry);
         if (p->p_type == PT_LOAD && (!raw_fits(&f->raw, p->p_offset, 1, p->p_filesz) ||
-                                     __builtin_add_overflow(p->p_vaddr, p->p_memsz, &end)))
+                                     __builtin_add_overflow(p->p_vaddr, p->p_memsz, &end) ||
+                                     end > INT64_MAX || p->p_filesz > p->p_memsz))
             return malformed(err, "a segment lies outside the file");
+        if (p->p_type == PT_LOAD && (p->p_align & (p->p_align - 1) || p->p_align > MAX_ALIGN))
+            return malformed(err, "a segment's alignment is no power of two, or too large");
         if (p->p_type == PT_DYNAMIC) {
             f->dynamic = i;
             found++;
@@ -128,7 +139,7 @@ static int read_shdrs(struct elf_file *f, struct err *err)
         !raw_fits(&f->raw, f->ehdr.e_shoff, f->ehdr.e_shnum, entry))
         return malformed(err, "its section headers lie outside the file");
     f->n_shdrs = f->ehdr.e_shnum;
-    f->shdr = arena_calloc(f->arena, f->n_shdrs, sizeof(*f->shdr));
+    f->shdr = arena_calloc(f->arena, f->n_shdrs + 1, sizeof(*f->shdr)); /* one may be added */
     for (size_t i = 0; i < f->n_shdrs; i++) {
         f->shdr[i] = raw_shdr(&f->raw, f->ehdr.e_shoff + i * entry);
         if (f->shdr[i].sh_type != SHT_NOBITS && f->shdr[i].sh_type != SHT_NULL &&
@@ -144,7 +155,8 @@ static int read_dynamic(struct elf_file *f, struct err *err)
     const uint64_t entry = raw_dyn_size(&f->raw);
     const Elf64_Dyn *strtab, *strsz;
 
-    if (!raw_fits(&f->raw, p->p_offset, 1, p->p_filesz))
+    if (!raw_fits(&f->raw, p->p_offset, 1, p->p_filesz) || p->p_offset % 4 ||
+        (p->p_filesz && elf_file_offset(f, p->p_vaddr) != p->p_offset))
         return malformed(err, "its dynamic section lies outside the file");
     f->dyn_slots = p->p_filesz / entry;
     f->dyn = arena_calloc(f->arena, f->dyn_slots, sizeof(*f->dyn));
@@ -290,7 +302,8 @@ bool elf_file_verneeds(const struct elf_file *f, bool (*each)(void *data, uint64
 void elf_file_write_headers(struct elf_file *f)
 {
     f->ehdr.e_phnum = (Elf64_Half)f->n_phdrs;
-    f->ehdr.e_shnum = (Elf64_Half)f->n_shdrs;
+    if (f->n_shdrs)
+        f->ehdr.e_shnum = (Elf64_Half)f->n_shdrs;
     raw_put_ehdr(&f->raw, &f->ehdr);
     for (size_t i = 0; i < f->n_phdrs; i++)
         raw_put_phdr(&f->raw, f->ehdr.e_phoff + i * raw_phdr_size(&f->raw), &f->phdr[i]);

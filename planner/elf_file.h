@@ -3,7 +3,9 @@
  *
  *	elf_file.c     headers, dynamic section, string table: found and checked
  *	elf_strings.c  where new strings go, which old bytes are free
- *	elf_append.c   the appended segment, displaced sections, section headers
+ *	elf_note.c     the resolution note
+ *	elf_append.c   the appended segment, displaced sections
+ *	elf_sections.c section headers in their new order
  *	elf_edit.c     the order of it all
  */
 #pragma once
@@ -86,17 +88,63 @@ void elf_strings_write(const struct elf_strings *strings, unsigned char *table);
 
 /* What the new segment is to hold besides displaced sections. */
 struct elf_append {
-    const struct elf_strings *strings; /* NULL: the string table stays */
-    bool dynamic;                      /* the dynamic section moves; set when it had to */
-    size_t n_dyns;                     /* its new length, without terminator */
-    const unsigned char *note;         /* a whole note, header included; NULL: none */
+    const struct elf_strings *strings;
+    bool move_strings;         /* the string table moves; set when it had to */
+    bool dynamic;              /* the dynamic section moves; set when it had to */
+    size_t n_dyns;             /* its new length, without terminator */
+    const unsigned char *note; /* a whole note, header included; NULL: none */
     uint64_t note_size;
-    bool remove_note;
+    size_t gone_section; /* number of a section that goes; 0: none */
 };
 
 /* Make the new file image; `file` then describes it (dyn and header changes still to be written).
  */
 MUST_CHECK int elf_append(struct elf_file *file, struct elf_append *append, struct err *err);
+
+/* ---- elf_note.c */
+
+/* A resolution note in the file. */
+struct elf_note {
+    bool found, alone; /* alone: there is nothing else in its PT_NOTE */
+    size_t phdr;
+    uint64_t at, size; /* the note as a whole, header and padding included */
+    uint64_t descriptor, descriptor_size;
+    size_t section; /* number of its section; 0: it has none of its own */
+};
+
+/* The first resolution note: the one that readers see. */
+void elf_note_find(const struct elf_file *file, struct elf_note *ret_note);
+
+/* Is this the note's descriptor already? */
+bool elf_note_is(const struct elf_file *file, const struct elf_note *note,
+                 const struct note *wanted);
+
+/* The bytes of a whole note. */
+unsigned char *elf_note_make(struct arena *arena, const struct note *note, uint64_t *ret_size);
+
+/* Zero the note / and take its program headers away. Its section is the caller's to remove. */
+void elf_note_wipe(struct elf_file *file, const struct elf_note *note);
+void elf_note_remove(struct elf_file *file, const struct elf_note *note);
+
+/* ---- elf_sections.c */
+
+/* What became of a section, by its old number. */
+struct elf_moved {
+    bool gone, appended;
+    uint64_t delta; /* how far its addresses move */
+};
+
+/* Can sections be renumbered? */
+MUST_CHECK int elf_sections_check(const struct elf_file *file, struct err *err);
+
+/* The section in memory with exactly these bytes of the file; 0: none. */
+size_t elf_section_find(const struct elf_file *file, uint64_t offset, uint64_t size);
+
+/*
+ * Put section headers in order (those that stay, those in the new segment by address, those not in
+ * memory), drop those that are gone, and renumber whatever names sections by number.
+ */
+void elf_sections_sort(struct elf_file *file, const struct elf_moved *moved);
 
 /* Write ehdr, program headers and section headers back. */
 void elf_file_write_headers(struct elf_file *file);
