@@ -19,7 +19,8 @@ CREATE TABLE store (
     id   INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,          -- as programs name it: '/nix/store'
     root TEXT NOT NULL,                 -- the directory that was '/' when it was read
-    changed INTEGER NOT NULL DEFAULT 0  -- local: the directory's change time, ns, when last scanned whole
+    changed INTEGER NOT NULL DEFAULT 0, -- local: the directory's change time, ns, when last scanned
+    whole INTEGER NOT NULL DEFAULT 0    -- 1: every package in it is in the index
 ) STRICT;
 
 -- One store path.

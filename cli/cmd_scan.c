@@ -12,6 +12,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +36,6 @@ static const struct argp_option rows[] = {
     {0},
 };
 
-/* Without a final slash, so that paths can be put behind it; "/" stays. */
-static const char *directory_argument(char *text)
-{
-    size_t len = strlen(text);
-
-    while (len > 1 && text[len - 1] == '/')
-        text[--len] = '\0';
-    return text;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -56,12 +47,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->common.db = arg;
         break;
     case OPT_ROOT:
-        a->scan.root = directory_argument(arg);
+        a->scan.root = arg;
         break;
     case OPT_STORE:
-        a->scan.store = directory_argument(arg);
-        if (arg[0] != '/')
-            argp_error(state, "--store needs an absolute path, not '%s'", arg);
+        a->scan.store = arg;
         break;
     case OPT_CLOSURE:
         a->scan.closure = arg;
@@ -163,14 +152,41 @@ static const struct argp argp = {
            "Exit code: 0; 3, something could not be read; 4, the scan failed.",
 };
 
+/* The root as an absolute path; so the store, when it is given from where we are. */
+static int make_absolute(struct arguments *a, struct err *err)
+{
+    struct arena *arena = &a->common.arena;
+    char real[PATH_MAX], *store;
+    size_t len;
+
+    if (!realpath(a->scan.root, real))
+        return err_set(err, errno, "root '%s': %s", a->scan.root, strerror(errno));
+    a->scan.root = arena_strdup(arena, real);
+    if (a->scan.store[0] != '/') {
+        if (strcmp(a->scan.root, "/") != 0)
+            return err_set(err, EINVAL, "store '%s': in another root it has to be absolute",
+                           a->scan.store);
+        if (!realpath(a->scan.store, real))
+            return err_set(err, errno, "store '%s': %s", a->scan.store, strerror(errno));
+        a->scan.store = real;
+    }
+    store = arena_strdup(arena, a->scan.store);
+    for (len = strlen(store); len > 1 && store[len - 1] == '/';)
+        store[--len] = '\0';
+    a->scan.store = store;
+    return 0;
+}
+
 static int scan(struct arguments *a, struct progress_line *line, struct err *err)
 {
     CLEANUP(db_closep) struct db *db = NULL;
     const char *path = options_db(&a->common);
     struct scan_result result;
     struct index_totals totals;
-    int r = make_parents(&a->common.arena, path, err);
+    int r = make_absolute(a, err);
 
+    if (r == 0)
+        r = make_parents(&a->common.arena, path, err);
     if (r == 0)
         r = db_open(path, DB_WRITE, &db, err);
     if (r == 0)
@@ -203,7 +219,7 @@ static int run(int argc, char **argv)
         CLEANUP(arena_release) struct arena scratch = {0};
 
         log_error("%s", str_escape(&scratch, err.text));
-        r = r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+        r = r == -EINVAL || r == -ENOENT || r == -EEXIST ? EXIT_USAGE : EXIT_FAILED;
     }
     options_release(&a.common);
     return r;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 /* The texts of this world; the test that prepares them all is its round trip. */
-static const char STORES[] = "SELECT id, path, changed FROM store";
+static const char STORES[] = "SELECT id, path, whole FROM store";
 static const char PACKAGE[] = "SELECT id, state, kind, target, first_object, objects FROM package "
                               "WHERE store = ? AND base = ?";
 static const char PACKAGES[] = "SELECT base FROM package WHERE store = ? AND state <> 'gone'";

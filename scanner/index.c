@@ -13,9 +13,10 @@ enum { COMMIT_NS = 10 * 1000 * 1000 };
 #define OBJECTS_OF "BETWEEN ?1 AND ?2"
 
 const struct sql index_sql[] = {
-    [SQL_STORE_FIND] = {"store-find", "SELECT id, changed FROM store WHERE path = ? AND root = ?"},
+    [SQL_STORE_FIND] = {"store-find", "SELECT id, changed, root FROM store WHERE path = ?"},
     [SQL_STORE_ADD] = {"store-add", "INSERT INTO store (path, root) VALUES (?, ?)"},
-    [SQL_STORE_CHANGED] = {"store-changed", "UPDATE store SET changed = ?2 WHERE id = ?1"},
+    [SQL_STORE_CHANGED] = {"store-changed",
+                           "UPDATE store SET changed = ?2, whole = ?3 WHERE id = ?1"},
     [SQL_PACKAGES] = {"packages", "SELECT id, base, nar_hash, mark, state FROM package "
                                   "WHERE store = ? ORDER BY id"},
     [SQL_PACKAGE_ADD] = {"package-add",
@@ -284,14 +285,20 @@ int index_store(struct index *index, const char *path, const char *root, int64_t
         return -err->code;
     index->store_path = arena_strdup(&index->kept, path);
     stmt_bind_text(s, 1, path);
-    stmt_bind_text(s, 2, root);
     if ((r = stmt_step(s, err)) < 0)
         return r;
     if (r > 0) {
+        const char *other = stmt_text(s, 2);
+
         *ret_store = stmt_int(s, 0);
         *ret_changed = (uint64_t)stmt_int(s, 1);
+        r = str_same(other, root) ? 0
+                                  : err_set(err, EEXIST,
+                                            "the index holds '%s' of the tree under '%s', not "
+                                            "'%s'; use another --db",
+                                            path, other ? other : "", root);
         stmt_reset(s);
-        return 0;
+        return r;
     }
     if ((r = index_begin(index, err)) < 0)
         return r;
@@ -307,7 +314,8 @@ int index_store(struct index *index, const char *path, const char *root, int64_t
     return 0;
 }
 
-int index_set_store_changed(struct index *index, int64_t store, uint64_t changed, struct err *err)
+int index_set_store(struct index *index, int64_t store, uint64_t changed, bool whole,
+                    struct err *err)
 {
     struct stmt *s;
     int r = index_begin(index, err);
@@ -319,6 +327,7 @@ int index_set_store_changed(struct index *index, int64_t store, uint64_t changed
         return -err->code;
     stmt_bind_int(s, 1, store);
     stmt_bind_int(s, 2, (int64_t)changed);
+    stmt_bind_int(s, 3, whole);
     return stmt_run(s, err);
 }
 

@@ -33,11 +33,14 @@ MUST_CHECK int index_open(struct db *db, struct index **ret_index, struct err *e
 void index_close(struct index *index);
 void index_closep(struct index **index);
 
-/* Find or add a store. *ret_changed: its directory's change time at the last whole scan, ns. */
+/*
+ * Find or add a store; -EEXIST when the index has it of another root. *ret_changed: its directory's
+ * change time at the last scan of all of it, ns.
+ */
 MUST_CHECK int index_store(struct index *index, const char *path, const char *root,
                            int64_t *ret_store, uint64_t *ret_changed, struct err *err);
-MUST_CHECK int index_set_store_changed(struct index *index, int64_t store, uint64_t changed,
-                                       struct err *err);
+MUST_CHECK int index_set_store(struct index *index, int64_t store, uint64_t changed, bool whole,
+                               struct err *err);
 
 /* Call `each` for every package of a store, in the order of ids. */
 MUST_CHECK int index_packages(struct index *index, int64_t store,

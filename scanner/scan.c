@@ -145,7 +145,14 @@ static int queue_wanted(struct scan *scan, struct err *err)
     return r;
 }
 
-/* Known packages that are not there any more. */
+/* Known packages that are not there any more, or that their database knows no more. */
+static bool is_gone(const struct scan *scan, const struct candidate *c)
+{
+    if (!c->id || c->state == KNOWN_GONE)
+        return false;
+    return !c->present || (scan->result->registered && c->nar_hash && !c->path);
+}
+
 static int forget_gone(struct scan *scan, struct err *err)
 {
     int r = 0;
@@ -153,12 +160,12 @@ static int forget_gone(struct scan *scan, struct err *err)
     for (size_t i = 0; i < scan->n_candidates && r == 0; i++) {
         struct candidate *c = &scan->candidate[i];
 
-        if (!c->id || c->state == KNOWN_GONE ||
-            (c->present && (!scan->result->registered || c->path)))
+        if (!is_gone(scan, c))
             continue;
         r = index_forget_package(scan->index, c->id, err);
-        scan->result->gone++;
+        c->state = KNOWN_GONE;
         c->wanted = false;
+        scan->result->gone++;
     }
     return r;
 }
@@ -276,6 +283,10 @@ static int read_packages(struct scan *scan, struct err *err)
         if (r == 0)
             r = work_run(&work, n, scan->options->readers, err);
         scan->n_done += n;
+        if (r == 0 && scan->closure && !scan->listed)
+            r = scan_spread(scan, err);
+        if (r == 0)
+            r = queue_wanted(scan, err);
     }
     return r;
 }
@@ -341,7 +352,8 @@ static int refresh_inodes(struct scan *scan, struct err *err)
     r = index_refresh_inodes(scan->index, scan->store, identify, scan, &scan->result->refreshed,
                              err);
     if (r == 0 && !scan->closure && incomplete == 0)
-        r = index_set_store_changed(scan->index, scan->store, scan->store_changed, err);
+        r = index_set_store(scan->index, scan->store, scan->store_changed,
+                            scan->result->unregistered == 0, err);
     return r;
 }
 

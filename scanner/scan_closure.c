@@ -129,7 +129,7 @@ static void spread(struct scan *scan, const struct graph *g)
     free(todo);
 }
 
-static int spread_by_database(struct scan *scan, struct err *err)
+int scan_spread(struct scan *scan, struct err *err)
 {
     struct graph g = {.scan = scan};
     int r;
@@ -201,7 +201,9 @@ static void want_all(struct scan *scan)
     for (size_t i = 0; i < scan->n_candidates; i++) {
         struct candidate *c = &scan->candidate[i];
 
-        c->wanted = c->present && (c->path || !scan->result->registered);
+        /* what was asked for by name once stays, registered or not */
+        c->wanted = c->present && (c->path || !scan->result->registered ||
+                                   (c->id && !c->nar_hash && c->state != KNOWN_GONE));
         scan->result->unregistered += c->present && !c->wanted;
     }
 }
@@ -224,7 +226,7 @@ int scan_choose(struct scan *scan, struct err *err)
         r = read_closure_file(scan, o->closure, err);
     for (size_t i = 0; i < o->n_paths && r == 0; i++)
         r = want_given(scan, o->path[i], err);
-    return r < 0 || scan->listed ? r : spread_by_database(scan, err);
+    return r < 0 || scan->listed ? r : scan_spread(scan, err);
 }
 
 /* ---- references that nobody registered */

@@ -60,6 +60,9 @@ struct candidate *scan_candidate(struct scan *scan, const char *base);
 /* Which candidates are wanted. */
 MUST_CHECK int scan_choose(struct scan *scan, struct err *err);
 
+/* Want what the wanted, registered candidates refer to by the database; nothing without one. */
+MUST_CHECK int scan_spread(struct scan *scan, struct err *err);
+
 /* A candidate that a closure turns out to need; queued if it has to be read. */
 MUST_CHECK int scan_want(struct scan *scan, struct candidate *candidate, struct err *err);
 
