@@ -72,7 +72,6 @@ static bool read_ehdr(struct elf_view *view, const unsigned char *bytes, Elf64_E
                         .e_phoff = h.e_phoff,
                         .e_shoff = h.e_shoff,
                         .e_flags = h.e_flags,
-                        .e_entry = h.e_entry,
                         .e_phentsize = h.e_phentsize,
                         .e_phnum = h.e_phnum,
                         .e_shentsize = h.e_shentsize,
@@ -390,12 +389,12 @@ static void judge_layout(struct object *o)
         o->layout |= LAYOUT_LIFTED;
 }
 
-static void read_ldso(struct elf_view *view, uint64_t entry)
+static void read_ldso(struct elf_view *view)
 {
     struct object *o = view->object;
     const unsigned char *bytes;
 
-    if (!ldso_candidate(o, entry) || o->size > LDSO_MAX)
+    if (!ldso_candidate(o) || o->size > LDSO_MAX)
         return;
     bytes = view_peek(view, SLOT_CONTENT, 0, (size_t)o->size, (size_t)o->size);
     if (bytes)
@@ -415,7 +414,7 @@ static void read_object(struct elf_view *view, const unsigned char *head, size_t
     if (view->object->imports & IMPORT_LOADERS)
         elf_read_constants(view);
     judge_layout(view->object);
-    read_ldso(view, ehdr.e_entry);
+    read_ldso(view);
 }
 
 int elf_read(const struct elf_source *source, struct arena *arena, const struct object **ret_object,

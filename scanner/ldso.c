@@ -18,14 +18,14 @@ static bool is_loader_soname(const char *soname)
                       str_starts(soname, "ld64.so"));
 }
 
-bool ldso_candidate(const struct object *object, uint64_t entry)
+bool ldso_candidate(const struct object *object)
 {
     if (object->type != ET_DYN || !object->has_dynamic || object->interp || object->n_needs ||
         (object->flags_1 & DF_1_PIE))
         return false;
     /* musl's is its whole C library, with the soname of one or none */
-    return is_loader_soname(object->soname) ||
-           (entry && (!object->soname || str_starts(object->soname, "libc.")));
+    return !object->soname || is_loader_soname(object->soname) ||
+           str_starts(object->soname, "libc.");
 }
 
 /* One string of the file: `text[0..len)`, ended by a NUL that is not counted. */

@@ -9,11 +9,8 @@
 #include "base/arena.h"
 #include "scanner/object.h"
 
-/*
- * Could this object be a loader, so that its content is worth reading? `entry`: its entry point;
- * a library that is started by nobody has none.
- */
-bool ldso_candidate(const struct object *object, uint64_t entry);
+/* Could this object be a loader, so that its content is worth reading? */
+bool ldso_candidate(const struct object *object);
 
 /*
  * Look through a candidate's `bytes`. NULL: it is no loader. A file that carries a loader's soname

@@ -14,7 +14,7 @@ static const struct ldso *look(struct arena *arena, const char *soname, const ch
     const struct object object = {
         .data = ELFDATA2LSB, .type = ET_DYN, .has_dynamic = true, .soname = soname};
 
-    assert_true(str_starts(soname ? soname : "", "libfoo") || ldso_candidate(&object, 4096));
+    assert_true(str_starts(soname ? soname : "", "libfoo") || ldso_candidate(&object));
     return ldso_read(arena, &object, (const unsigned char *)bytes, len);
 }
 
@@ -107,8 +107,9 @@ static void others(void **state)
     assert_null(LOOK(&arena, "libfoo.so.1", bytes));
     assert_null(LOOK(&arena, NULL, bytes));
     assert_int_equal(LOOK(&arena, "ld-uClibc.so.0", bytes)->libc, LIBC_UNKNOWN);
-    assert_false(ldso_candidate(&(struct object){.type = ET_EXEC, .has_dynamic = true}, 1));
-    assert_false(ldso_candidate(&(struct object){.type = ET_DYN, .has_dynamic = true}, 0));
+    assert_false(ldso_candidate(&(struct object){.type = ET_EXEC, .has_dynamic = true}));
+    assert_false(ldso_candidate(
+        &(struct object){.type = ET_DYN, .has_dynamic = true, .soname = "libfoo.so.1"}));
 }
 
 /* Strings without an end, at every length. */
