@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 struct arguments {
-    struct options common; /* of these only --db and --json */
+    struct options common; /* of these only --db, --json and the arguments */
     struct scan_options scan;
 };
 
@@ -39,12 +39,13 @@ static const struct argp_option rows[] = {
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
+    struct options *o = &a->common;
     char *end;
     long n;
 
     switch (key) {
     case OPT_DB:
-        a->common.db = arg;
+        o->db = arg;
         break;
     case OPT_ROOT:
         a->scan.root = arg;
@@ -62,11 +63,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->scan.readers = (unsigned)n;
         break;
     case OPT_JSON:
-        a->common.json = true;
+        o->json = true;
         break;
-    case ARGP_KEY_ARGS:
-        a->scan.path = (const char *const *)state->argv + state->next;
-        a->scan.n_paths = (size_t)(state->argc - state->next);
+    case ARGP_KEY_ARG:
+        o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
+        o->arg[o->n_args++] = str_unescape(&o->arena, arg);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -126,18 +127,18 @@ static void print_text(const char *db, const struct scan_result *r, const struct
 {
     CLEANUP(arena_release) struct arena a = {0};
 
-    printf("%zu packages: %zu scanned, %zu unchanged", r->packages, r->scanned, r->unchanged);
+    printf("packages: %zu; scanned %zu, unchanged %zu", r->packages, r->scanned, r->unchanged);
     if (r->gone)
-        printf(", %zu gone", r->gone);
+        printf(", gone %zu", r->gone);
     if (r->unregistered)
-        printf("; %zu not registered, left out", r->unregistered);
-    printf("\nindex '%s': %lld packages, %lld files, %lld ELF objects, %lld of them programs\n",
+        printf("; not registered, left out: %zu", r->unregistered);
+    printf("\nindex '%s': packages %lld, files %lld, ELF objects %lld, programs %lld\n",
            str_escape(&a, db), (long long)t->packages, (long long)t->files, (long long)t->objects,
            (long long)t->programs);
     if (t->malformed)
-        printf("%lld malformed files (table 'problem' tells)\n", (long long)t->malformed);
+        printf("malformed files: %lld; table 'problem' tells why\n", (long long)t->malformed);
     if (t->macho)
-        printf("%lld Mach-O files: not judged, they name libraries by absolute path\n",
+        printf("Mach-O files: %lld; not judged, they name libraries by absolute path\n",
                (long long)t->macho);
 }
 
@@ -214,6 +215,8 @@ static int run(int argc, char **argv)
 
     a.scan.readers = cpus > 1 ? (unsigned)cpus : 1;
     options_parse(&argp, argc, argv, &a);
+    a.scan.path = a.common.arg;
+    a.scan.n_paths = a.common.n_args;
     r = scan(&a, &line, &err);
     if (r < 0) {
         CLEANUP(arena_release) struct arena scratch = {0};
