@@ -139,7 +139,8 @@ int sample_write_case(const char *path, const struct judge *judge, const json_t 
         return err_set(err, errno, "'%s': %s", path, strerror(errno));
     }
     fprintf(to, "{\"cpu\": {\"name\": \"%s\"}, \"records\": [{\n", judge->cpu.name);
-    json_object_foreach(copy, key, value) print_member(to, key, value, ++i == n);
+    json_object_foreach (copy, key, value)
+        print_member(to, key, value, ++i == n);
     fputs("}]}\n", to);
     json_decref(copy);
     if (fclose(to) != 0)
@@ -182,8 +183,8 @@ int sample_of_record(const struct judge *judge, const json_t *record, struct are
     s.cwd = text_of(arena, json_object_get(record, "cwd"));
     s.uid = (uint32_t)json_integer_value(json_object_get(record, "uid"));
     s.env = arena_calloc(arena, json_object_size(env) + 1, sizeof(*s.env));
-    json_object_foreach(env, key, value) s.env[s.n_env++] =
-        arena_printf(arena, "%s=%s", key, text_of(arena, value));
+    json_object_foreach (env, key, value)
+        s.env[s.n_env++] = arena_printf(arena, "%s=%s", key, text_of(arena, value));
     names = texts_of(arena, json_object_get(record, "dlopen"), 0, &s.n_dlopens);
     s.dlopens = arena_calloc(arena, s.n_dlopens + 1, sizeof(*s.dlopens));
     for (size_t i = 0; i < s.n_dlopens; i++)

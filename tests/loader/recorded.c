@@ -84,8 +84,9 @@ static void record_start(struct record *rec, struct arena *arena)
     const char *name;
 
     rec->env = arena_calloc(arena, json_object_size(env) + 1, sizeof(*rec->env));
-    json_object_foreach(env, name, value) rec->env[rec->n_env++] =
-        arena_printf(arena, "%s=%s", name, str_unescape(arena, json_string_value(value)));
+    json_object_foreach (env, name, value)
+        rec->env[rec->n_env++] =
+            arena_printf(arena, "%s=%s", name, str_unescape(arena, json_string_value(value)));
     rec->program = str_unescape(arena, json_string_value(json_array_get(argv, 0)));
     if (!strcmp(rec->program, rec->interp)) {
         rec->args = arena_calloc(arena, json_array_size(argv) + 1, sizeof(*rec->args));
