@@ -193,6 +193,7 @@ int package_plan(const struct subject_query *query, const struct program *progra
 {
     struct plan plan = {0};
     struct subject_query q = *query;
+    const char *package = NULL;
     struct decision d;
     size_t i;
     int r;
@@ -205,8 +206,12 @@ int package_plan(const struct subject_query *query, const struct program *progra
         q.farm = query->farm;
         if ((r = decide_for(&q, arena, &d, err)) < 0)
             return r;
-        if (i == 0)
+        if (i == 0) {
             plan_init(&plan, d.subject, arena);
+            package = d.subject->package;
+        } else if (!str_same(package, d.subject->package))
+            return err_set(err, EINVAL, "'%s' and '%s' are not of one package", program[0].path,
+                           program[i].path);
         if (clashes(&plan, &d)) {
             q.farm = arena_printf(arena, "%s-%s", d.subject->farm, str_base(d.subject->path));
             if ((r = decide_for(&q, arena, &d, err)) < 0)

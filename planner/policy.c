@@ -123,10 +123,19 @@ out:
     return r;
 }
 
+static json_t *paths_json(const char *const *path, size_t n)
+{
+    json_t *array = path ? json_array() : json_null();
+    size_t i;
+
+    for (i = 0; path && i < n; i++)
+        json_push(array, json_text(path[i]));
+    return array;
+}
+
 json_t *policy_json(const struct policy *policy)
 {
-    json_t *out = json_object(), *store = json_array();
-    size_t i;
+    json_t *out = json_object();
 
     json_put_text(out, "name", policy->name);
     json_put_text(out, "reader", reader_name(policy->reader));
@@ -136,9 +145,9 @@ json_t *policy_json(const struct policy *policy)
     json_put_int(out, "small_graph", policy->small_graph);
     json_put_int(out, "min_saving", policy->min_saving);
     json_put_int(out, "lift_saving", policy->lift_saving);
-    for (i = 0; i < policy->n_stores; i++)
-        json_push(store, json_text(policy->store[i]));
-    json_put(out, "stores", store);
+    json_put(out, "stores", paths_json(policy->store, policy->n_stores));
+    json_put(out, "allowed_references", paths_json(policy->allowed, policy->n_allowed));
+    json_put(out, "disallowed_references", paths_json(policy->disallowed, policy->n_disallowed));
     return out;
 }
 
