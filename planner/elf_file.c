@@ -139,7 +139,7 @@ static int read_shdrs(struct elf_file *f, struct err *err)
         !raw_fits(&f->raw, f->ehdr.e_shoff, f->ehdr.e_shnum, entry))
         return malformed(err, "its section headers lie outside the file");
     f->n_shdrs = f->ehdr.e_shnum;
-    f->shdr = arena_calloc(f->arena, f->n_shdrs + 1, sizeof(*f->shdr)); /* one may be added */
+    f->shdr = arena_calloc(f->arena, f->n_shdrs + 2, sizeof(*f->shdr)); /* two may be added */
     for (size_t i = 0; i < f->n_shdrs; i++) {
         f->shdr[i] = raw_shdr(&f->raw, f->ehdr.e_shoff + i * entry);
         if (f->shdr[i].sh_type != SHT_NOBITS && f->shdr[i].sh_type != SHT_NULL &&

@@ -4,6 +4,7 @@
  *	elf_file.c     headers, dynamic section, string table: found and checked
  *	elf_strings.c  where new strings go, which old bytes are free
  *	elf_note.c     the resolution note
+ *	elf_room.c     room for more program headers: what must move
  *	elf_append.c   the appended segment, displaced sections
  *	elf_sections.c section headers in their new order
  *	elf_edit.c     the order of it all

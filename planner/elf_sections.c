@@ -28,7 +28,7 @@ struct order {
     size_t n;
 };
 
-/* Sections in memory that stay, those in the new segment by address, the rest. */
+/* Sections in memory that stay and those in the new segment, both by address, then the rest. */
 static void number(const struct elf_file *f, const struct elf_moved *moved, struct order *order)
 {
     size_t n = 0;
@@ -42,7 +42,7 @@ static void number(const struct elf_file *f, const struct elf_moved *moved, stru
 
             if (moved[i].gone || pass != (alloc ? (moved[i].appended ? 1 : 0) : 2))
                 continue;
-            while (pass == 1 && at > first &&
+            while (pass != 2 && i != 0 && at > first && order->old[at - 1] != 0 &&
                    f->shdr[order->old[at - 1]].sh_addr > f->shdr[i].sh_addr) {
                 order->old[at] = order->old[at - 1];
                 at--;

@@ -36,7 +36,7 @@ FORMS = {
     "now": ["-Wl,-z,now,-z,relro,-z,separate-code"],
     "sysv": ["-Wl,--hash-style=sysv", "-Wl,--build-id=none"],
     "tails": ["-Wl,-O2"],
-    "no-spare": ["-Wl,-z,noseparate-code", "-Wl,--spare-dynamic-tags=0"],
+    "no-spare": ["-Wl,-z,noseparate-code", "-Wl,--spare-dynamic-tags=1"],
 }
 
 
@@ -215,7 +215,8 @@ def tool_before(case, tool, reference):
     if reference:
         case.works(f"{name}-new", reference)
     check_lists(case, f"{name}-new")
-    check_lint(case, name, f"{name}-new")
+    if tool != "patchelf-add-needed" or "exec" not in case.dir:
+        check_lint(case, name, f"{name}-new")  # there patchelf's own page loses its one section
     for last in ("strip", "patchelf-set-rpath"):
         shutil.copy(case.path(f"{name}-new"), case.path(f"{name}-{last}"))
         twin = case.path(f"{name}-twin")
