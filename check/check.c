@@ -11,8 +11,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { MAX_HOPS = 8 }; /* a wrapper of a wrapper of ... */
-
 struct checker {
     const struct check_options *options;
     struct arena arena;
@@ -24,13 +22,12 @@ struct checker {
     size_t n_env;
 };
 
-/* One program's way, from what was asked for to what is compared. */
-struct way {
+/* One program's check, from what was asked for to what is compared. */
+struct job {
     struct checker *checker;
     struct arena *arena;
     struct checked *checked;
-    struct hop hop[MAX_HOPS];
-    size_t n;
+    struct way way;
     const struct object *object; /* of the last hop */
 };
 
@@ -121,18 +118,12 @@ void checker_free(struct checker *checker)
 
 /* ---- the way through wrappers */
 
-static int not_comparable(struct way *way, bool unmeasured, const char *reason)
+static int not_comparable(struct job *job, bool unmeasured, const char *reason)
 {
-    way->checked->result = CHECK_NOT_COMPARABLE;
-    way->checked->unmeasured = unmeasured;
-    way->checked->reason = reason;
+    job->checked->result = CHECK_NOT_COMPARABLE;
+    job->checked->unmeasured = unmeasured;
+    job->checked->reason = reason;
     return 1;
-}
-
-static void add_hop(struct way *way, const struct hop *from, const char *program)
-{
-    way->hop[way->n] = *from;
-    way->hop[way->n++].program = program;
 }
 
 /* Set-id bits and file capabilities change what the loader does, and strace changes them. */
@@ -147,113 +138,87 @@ static const char *privileged(const struct checker *c, const struct node *node, 
     return NULL;
 }
 
-/* What stands behind a path that is executed: 0: a wrapper; 1: decided; 2: the last program. */
-static int read_hop(struct way *way, const struct hop *at, struct wrapper *ret_wrapper)
+/* The file of one hop. 0: it is a program that can be watched; 1: decided. */
+static int look_at_hop(struct job *job, const struct hop *hop)
 {
-    struct checker *c = way->checker;
-    struct place place = world_walk(c->world, NULL, at->exec);
+    struct checker *c = job->checker;
+    const char *path = str_join(job->arena, hop->cwd, hop->program);
+    const struct place place = world_walk(c->world, NULL, path);
     const char *why;
-    struct err err;
-    char *bytes;
-    size_t len;
-    int r;
 
     if (place.error)
-        return not_comparable(
-            way, true, arena_printf(way->arena, "'%s': %s", at->exec, strerror(place.error)));
+        return not_comparable(job, true,
+                              arena_printf(job->arena, "'%s': %s", path, strerror(place.error)));
     if (place.node->kind != NODE_FILE)
-        return not_comparable(way, false, "not a regular file");
-    if ((why = privileged(c, place.node, at->exec)))
-        return not_comparable(way, true, why);
-    way->object = world_object(c->world, place.node);
-    if (!way->object && place.node->object_error && place.node->object_error != ENOEXEC)
-        return not_comparable(way, true, strerror(place.node->object_error));
-    if (way->object && (place.node->size > WRAPPER_MAX || !way->object->interp))
-        return 2;
-    r = world_bytes(c->world, place.node, WRAPPER_MAX, way->arena, &bytes, &len);
-    if (r < 0)
-        return not_comparable(way, true, strerror(-r));
-    r = wrapper_read(bytes, len, at->env, at->n_env, way->arena, ret_wrapper, &err);
-    if (r < 0 && way->object)
-        return 2;
-    if (r == -ENOTSUP)
-        return not_comparable(way, false, arena_strdup(way->arena, err.text));
-    return r < 0 ? not_comparable(way, false, "not an ELF file") : 0;
+        return not_comparable(job, false, "not a regular file");
+    if ((why = privileged(c, place.node, path)))
+        return not_comparable(job, true, why);
+    job->object = world_object(c->world, place.node);
+    if (!job->object && place.node->object_error && place.node->object_error != ENOEXEC)
+        return not_comparable(job, true, strerror(place.node->object_error));
+    return job->object ? 0 : not_comparable(job, false, "not an ELF file");
 }
 
 /* From the program asked for to the last one. 0: all hops are known; 1: decided already. */
-static int follow(struct way *way)
+static int follow(struct job *job)
 {
-    struct checker *c = way->checker;
-    struct hop at = {
-        .exec = way->checked->program, .env = c->env, .n_env = c->n_env, .cwd = c->cwd};
+    struct checker *c = job->checker;
+    const struct hop from = {
+        .exec = job->checked->program, .env = c->env, .n_env = c->n_env, .cwd = c->cwd};
+    struct err err = {0};
 
-    for (;;) {
-        struct wrapper wrapper;
-        int r = read_hop(way, &at, &wrapper);
-
-        if (r == 1)
+    if (way_follow(c->world, &from, job->arena, &job->way, &err) < 0)
+        return not_comparable(job, false, arena_strdup(job->arena, err.text));
+    for (size_t i = 0; i < job->way.n; i++)
+        if (look_at_hop(job, &job->way.hop[i]) != 0)
             return 1;
-        if (r == 2) {
-            add_hop(way, &at, at.exec);
-            return 0;
-        }
-        if (way->n + 1 == MAX_HOPS)
-            return not_comparable(way, false, "too many wrappers around each other");
-        add_hop(way, &at, wrapper.interpreter ?: at.exec);
-        at = (struct hop){.exec = wrapper.program,
-                          .env = wrapper.env,
-                          .n_env = wrapper.n_env,
-                          .cwd = wrapper.cwd ?: at.cwd};
-        if (at.exec[0] != '/')
-            return not_comparable(way, false, "a wrapper of a relative path");
-    }
+    return 0;
 }
 
 /* Programs that have no loader's part, or one that other code takes a hand in. */
-static int comparable(struct way *way)
+static int comparable(struct job *job)
 {
-    const struct object *object = way->object;
-    const struct hop *last = &way->hop[way->n - 1];
+    const struct object *object = job->object;
+    const struct hop *last = &job->way.hop[job->way.n - 1];
 
     if (object->problem && !object->interp)
-        return not_comparable(way, false,
-                              arena_printf(way->arena, "malformed: %s", object->problem));
+        return not_comparable(job, false,
+                              arena_printf(job->arena, "malformed: %s", object->problem));
     if (!object->interp)
-        return not_comparable(way, false,
+        return not_comparable(job, false,
                               object->type == ET_DYN && !(object->layout & LAYOUT_STATIC_PIE)
                                   ? "a library: no loader runs"
                                   : "static: no loader runs");
-    if (world_walk(way->checker->world, NULL, object->interp).error)
+    if (world_walk(job->checker->world, NULL, object->interp).error)
         return not_comparable(
-            way, false, arena_printf(way->arena, "its loader '%s' is missing", object->interp));
+            job, false, arena_printf(job->arena, "its loader '%s' is missing", object->interp));
     if (object->audit || object->depaudit)
-        return not_comparable(way, false, "it names audit modules, which run during its start-up");
+        return not_comparable(job, false, "it names audit modules, which run during its start-up");
     for (size_t i = 0; i < last->n_env; i++)
         if (str_starts(last->env[i], "LD_AUDIT="))
-            return not_comparable(way, false, "LD_AUDIT: audit modules run during start-up");
+            return not_comparable(job, false, "LD_AUDIT: audit modules run during start-up");
     return 0;
 }
 
 /* ---- predicting and running */
 
-static int predict(struct way *way, const struct hop *hop, struct trace *ret_trace, struct err *err)
+static int predict(struct job *job, const struct hop *hop, struct trace *ret_trace, struct err *err)
 {
-    struct checker *c = way->checker;
+    struct checker *c = job->checker;
     CLEANUP(loader_freep) struct loader *other = NULL;
     const struct start start = {
         .program = hop->program, .env = hop->env, .n_env = hop->n_env, .record = true};
 
     if (strcmp(hop->cwd, c->cwd) != 0)
         other = loader_new(c->world, c->options->cpu, hop->cwd, false);
-    return loader_run(other ?: c->loader, &start, way->arena, ret_trace, err);
+    return loader_run(other ?: c->loader, &start, job->arena, ret_trace, err);
 }
 
-static int run(struct way *way, struct run_result *ret_result, struct err *err)
+static int run(struct job *job, struct run_result *ret_result, struct err *err)
 {
-    const struct checker *c = way->checker;
+    const struct checker *c = job->checker;
     const struct check_options *o = c->options;
-    const char **argv = arena_calloc(way->arena, o->n_args + 3, sizeof(*argv));
+    const char **argv = arena_calloc(job->arena, o->n_args + 3, sizeof(*argv));
     const struct run run = {
         .argv = argv,
         .env = c->env,
@@ -261,17 +226,17 @@ static int run(struct way *way, struct run_result *ret_result, struct err *err)
         .cwd = c->cwd,
         .root = o->root,
         .scratch = c->scratch,
-        .stop_after = o->run_on ? 0 : way->n + (o->root != NULL),
+        .stop_after = o->run_on ? 0 : job->way.n + (o->root != NULL),
         .limit_ms = o->limit_ms,
         .interrupt = o->interrupt,
     };
 
-    argv[0] = way->checked->program;
+    argv[0] = job->checked->program;
     if (!o->args)
         argv[1] = "--version";
     for (size_t i = 0; i < o->n_args; i++)
         argv[i + 1] = o->args[i];
-    return strace_run(&run, way->arena, ret_result, err);
+    return strace_run(&run, job->arena, ret_result, err);
 }
 
 /* ---- judging */
@@ -283,28 +248,28 @@ static void differs(struct checked *checked, const char *reason)
 }
 
 /* Predict and compare hop `i`. 0: go on; 1: decided. */
-static int judge_hop(struct way *way, size_t i, const struct start_seen *seen)
+static int judge_hop(struct job *job, size_t i, const struct start_seen *seen)
 {
-    struct checked *checked = way->checked;
-    const struct hop *hop = &way->hop[i];
-    bool last = i + 1 == way->n;
+    struct checked *checked = job->checked;
+    const struct hop *hop = &job->way.hop[i];
+    bool last = i + 1 == job->way.n;
     struct err err;
 
-    checked->hop = arena_memdup(way->arena, hop, sizeof(*hop));
+    checked->hop = arena_memdup(job->arena, hop, sizeof(*hop));
     checked->measured = *seen;
     if (strcmp(seen->program, hop->exec) != 0) {
-        differs(checked, arena_printf(way->arena, "the wrapper ran '%s', not '%s'", seen->program,
+        differs(checked, arena_printf(job->arena, "the wrapper ran '%s', not '%s'", seen->program,
                                       hop->exec));
         return 1;
     }
-    if (predict(way, hop, &checked->predicted, &err) < 0)
-        return not_comparable(way, true, arena_strdup(way->arena, err.text));
+    if (predict(job, hop, &checked->predicted, &err) < 0)
+        return not_comparable(job, true, arena_strdup(job->arena, err.text));
     if (checked->predicted.exit == EXIT_NOT_DYNAMIC && !last)
         return 0; /* a static shell */
     if (checked->predicted.exit == EXIT_NO_LOADER)
-        return not_comparable(way, false, checked->predicted.exit_text);
+        return not_comparable(job, false, checked->predicted.exit_text);
     checked->has_trace = true;
-    checked->difference = compare(&checked->predicted, seen, way->arena, &checked->note);
+    checked->difference = compare(&checked->predicted, seen, job->arena, &checked->note);
     if (checked->difference.found) {
         differs(checked, checked->difference.what);
         return 1;
@@ -313,43 +278,43 @@ static int judge_hop(struct way *way, size_t i, const struct start_seen *seen)
 }
 
 /* A start that never came: the program could not be executed, or the one before did not run it. */
-static int judge_absent(struct way *way, size_t i, const struct run_result *result)
+static int judge_absent(struct job *job, size_t i, const struct run_result *result)
 {
     const struct process *p = &result->process;
 
     if (result->timed_out)
-        return not_comparable(way, true, "killed by the time limit before the end of start-up");
+        return not_comparable(job, true, "killed by the time limit before the end of start-up");
     if (i == 0 || p->failed_execs)
-        return not_comparable(way, i == 0 && p->exec_error == EACCES,
-                              arena_printf(way->arena, "'%s' cannot be executed: %s",
-                                           way->hop[i].exec, strerror(p->exec_error)));
-    differs(way->checked,
-            arena_printf(way->arena, "the wrapper did not run '%s'%s%s", way->hop[i].exec,
+        return not_comparable(job, i == 0 && p->exec_error == EACCES,
+                              arena_printf(job->arena, "'%s' cannot be executed: %s",
+                                           job->way.hop[i].exec, strerror(p->exec_error)));
+    differs(job->checked,
+            arena_printf(job->arena, "the wrapper did not run '%s'%s%s", job->way.hop[i].exec,
                          *result->message ? ": " : "", result->message));
     return 1;
 }
 
-static void judge(struct way *way, const struct run_result *result)
+static void judge(struct job *job, const struct run_result *result)
 {
     const struct process *p = &result->process;
-    size_t skip = way->checker->options->root != NULL;
+    size_t skip = job->checker->options->root != NULL;
 
-    for (size_t i = 0; i < way->n; i++) {
+    for (size_t i = 0; i < job->way.n; i++) {
         const struct start_seen *seen;
 
         if (i + skip >= p->n_starts) {
-            judge_absent(way, i, result);
+            judge_absent(job, i, result);
             return;
         }
         seen = &p->start[i + skip];
         if (seen->end == STARTUP_OPEN && result->timed_out) {
-            not_comparable(way, true, "killed by the time limit before the end of start-up");
+            not_comparable(job, true, "killed by the time limit before the end of start-up");
             return;
         }
-        if (judge_hop(way, i, seen) != 0)
+        if (judge_hop(job, i, seen) != 0)
             return;
     }
-    way->checked->result = CHECK_AGREES;
+    job->checked->result = CHECK_AGREES;
 }
 
 /* ---- directories */
@@ -439,19 +404,22 @@ int check_program(struct checker *checker, const char *program, struct arena *ar
                   struct checked *ret_checked, struct err *err)
 {
     struct checked checked = {0};
-    struct way way = {.checker = checker, .arena = arena, .checked = &checked};
+    struct job job = {.checker = checker, .arena = arena, .checked = &checked};
     struct run_result result;
     int r = absolute(checker, program, arena, &checked.program, err);
 
     if (r < 0)
         return r;
-    if (follow(&way) == 0 && comparable(&way) == 0) {
-        r = run(&way, &result, err);
+    if (follow(&job) == 0 && comparable(&job) == 0) {
+        r = run(&job, &result, err);
         if (r < 0)
             return r;
-        judge(&way, &result);
+        judge(&job, &result);
+        if (job.way.stop && !checked.note)
+            checked.note = arena_printf(
+                arena, "of a script its interpreter's start is compared: %s", job.way.stop);
     }
-    checked.n_hops = way.n;
+    checked.n_hops = job.way.n;
     *ret_checked = checked;
     return 0;
 }

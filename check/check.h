@@ -15,6 +15,7 @@
 
 #include "check/compare.h"
 #include "check/strace.h"
+#include "loader/follow.h"
 #include "loader/loader.h"
 
 struct check_options {
@@ -31,15 +32,6 @@ struct check_options {
 };
 
 enum check_result { CHECK_AGREES, CHECK_DIFFERS, CHECK_NOT_COMPARABLE };
-
-/* One program on the way: the one asked for, its wrappers' interpreters, the wrapped one. */
-struct hop {
-    const char *exec;    /* as given to execve() */
-    const char *program; /* whose loader runs: `exec`, or the interpreter of a script */
-    const char **env;
-    size_t n_env;
-    const char *cwd;
-};
 
 struct checked {
     const char *program; /* as asked for, absolute */

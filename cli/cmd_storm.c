@@ -106,6 +106,21 @@ static void add_row(struct gathering *g, const char *program, const struct trace
     g->row[g->n_rows++] = row;
 }
 
+/* The way to what was started, in the row that was added last. */
+static void add_way(struct gathering *g, const struct followed *followed)
+{
+    struct storm_row *row = &g->row[g->n_rows - 1];
+    const struct way *way = &followed->way;
+
+    if (strcmp(followed->start.program, row->program) != 0)
+        row->started = arena_strdup(&g->arena, followed->start.program);
+    row->set = arena_calloc(&g->arena, followed->n_set + 1, sizeof(*row->set));
+    for (size_t i = 0; i < followed->n_set; i++)
+        row->set[row->n_set++] = arena_strdup(&g->arena, followed->set[i]);
+    row->not_followed = way->stop ? arena_strdup(&g->arena, way->stop) : NULL;
+    g->n_unread += way->unfollowed;
+}
+
 /* One program that was named: wrappers are followed. */
 static void gather(struct gathering *g, struct setting *setting, const char *program)
 {
@@ -115,10 +130,12 @@ static void gather(struct gathering *g, struct setting *setting, const char *pro
     struct err err = {0};
 
     if (follow(&g->options->common, setting, program, &scratch, &followed, &err) < 0 ||
-        loader_run(setting->loader, &followed.start, &scratch, &trace, &err) < 0)
+        loader_run(setting->loader, &followed.start, &scratch, &trace, &err) < 0) {
         skip(g, program, &err);
-    else
-        add_row(g, program, &trace);
+        return;
+    }
+    add_row(g, program, &trace);
+    add_way(g, &followed);
 }
 
 static int gather_live(struct gathering *g, struct err *err)
@@ -266,13 +283,18 @@ static int gather_everything(struct gathering *g, struct err *err)
 
 static json_t *row_json(const struct storm_row *row, const char *cpu)
 {
-    json_t *object = json_object();
+    json_t *object = json_object(), *set = json_array();
 
     json_put_text(object, "program", row->program);
     json_put_text(object, "cpu", cpu);
     json_put(object, "storm", storm_json(&row->storm));
     json_put(object, "dlopen", storm_json(&row->dlopen));
     json_put_text(object, "exit", row->exit_text);
+    json_put_text(object, "started", row->started);
+    for (size_t i = 0; i < row->n_set; i++)
+        json_push(set, json_text(row->set[i]));
+    json_put(object, "set", set);
+    json_put_text(object, "not_followed", row->not_followed);
     json_put(object, "assumed", json_boolean(row->assumed));
     json_put_text(object, "profile_assumed", row->profile_assumed);
     return object;

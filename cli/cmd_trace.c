@@ -76,19 +76,28 @@ static void print_text(const struct trace_options *o, const struct trace_view *v
     trace_text_summary(view);
 }
 
-/* The wrappers that were followed; the program's environment is what they leave. */
-static json_t *wrappers_json(const struct trace_view *view)
+/* The way to the program, when there is one: what was followed, and what that sets. */
+static void put_way(json_t *object, const struct followed *followed)
 {
-    json_t *array = json_array();
+    const struct way *way = &followed->way;
+    const struct hop *last = &way->hop[way->n - 1];
+    json_t *wrappers = json_array(), *set = json_array();
 
-    for (size_t i = 0; i < view->n_wrappers; i++) {
-        json_t *object = json_object();
+    for (size_t i = 0; i + 1 < way->n; i++) {
+        const struct hop *hop = &way->hop[i];
+        json_t *wrapper = json_object();
 
-        json_put_text(object, "path", view->wrapper[i].path);
-        json_put_text(object, "shell", view->wrapper[i].shell);
-        json_push(array, object);
+        json_put_text(wrapper, "path", hop->exec);
+        json_put_text(wrapper, "shell", strcmp(hop->exec, hop->program) ? hop->program : NULL);
+        json_put_text(wrapper, "how", hop->how);
+        json_push(wrappers, wrapper);
     }
-    return array;
+    for (size_t i = 0; i < followed->n_set; i++)
+        json_push(set, json_text(followed->set[i]));
+    json_put(object, "wrappers", wrappers);
+    json_put(object, "set", set);
+    json_put_text(object, "script", strcmp(last->exec, last->program) ? last->exec : NULL);
+    json_put_text(object, "not_followed", way->stop);
 }
 
 static int print(const struct trace_options *o, const struct trace_view *view, struct err *err)
@@ -101,8 +110,7 @@ static int print(const struct trace_options *o, const struct trace_view *view, s
         return 0;
     }
     value = trace_json(view->trace);
-    if (view->n_wrappers)
-        json_put(value, "wrappers", wrappers_json(view));
+    put_way(value, view->followed);
     r = json_print(value, view->to, view->term.is_terminal, err);
     json_decref(value);
     return r;
@@ -142,13 +150,16 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
     view.cwd = setting->cwd;
     view.env = followed.start.env;
     view.n_env = followed.start.n_env;
-    view.wrapper = followed.wrapper;
-    view.n_wrappers = followed.n_wrappers;
+    view.followed = &followed;
     view.ld_args = followed.start.ld_args;
     view.n_ld_args = followed.start.n_ld_args;
     if (print(o, &view, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_FAILED;
+    }
+    if (followed.way.unfollowed) {
+        log_warn("'%s': %s", program, followed.way.stop);
+        return EXIT_INCOMPLETE;
     }
     return exit_code(&trace);
 }

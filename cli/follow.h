@@ -1,28 +1,22 @@
 /*
- * Following: from the file that a user names to the program that a loader starts.
- *
- * Packages wrap their programs: a script or a small program sets the environment and becomes the
- * real one. Where such a wrapper can be followed, its program is what is looked at, with what the
- * wrapper sets.
+ * Following: from the file that a user names to the program that a loader starts (loader/follow.h),
+ * in a command's setting.
  */
 #pragma once
 
 #include "cli/options.h"
-
-struct wrapped {
-    const char *path;  /* of the wrapper */
-    const char *shell; /* the interpreter of a script; NULL: a program by itself */
-};
+#include "loader/follow.h"
 
 struct followed {
-    struct start start; /* of the program at the end */
-    struct wrapped *wrapper;
-    size_t n_wrappers; /* outermost first; 0: `program` is no wrapper */
+    struct start start; /* of the program at the end of the way */
+    struct way way;
+    const char **set; /* NAME=VALUE that was set on the way, besides the options' environment */
+    size_t n_set;
 };
 
 /*
- * Follow `program` in the setting's world, with the options' environment. A wrapper that changes
- * the working directory changes the setting's. -ENOTSUP: a script that cannot be followed.
+ * Follow `program` in the setting's world, with the options' environment. What changes the working
+ * directory on the way changes the setting's. Negative errno: a script that cannot be started.
  */
 MUST_CHECK int follow(const struct options *options, struct setting *setting, const char *program,
                       struct arena *arena, struct followed *ret_followed, struct err *err);

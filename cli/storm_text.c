@@ -13,6 +13,25 @@ static void storm_numbers(FILE *to, const struct storm *s)
 
 enum { NUMBERS_WIDTH = 6 * 8 + 1 };
 
+/* What was started in fact, and what the way there set. */
+static void row_way(FILE *to, const struct term *term, const struct storm_row *row)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    if (row->started || row->n_set) {
+        fprintf(to, "%*s", NUMBERS_WIDTH + 1, "");
+        if (row->started)
+            fprintf(to, "-> %s", str_escape(&arena, row->started));
+        for (size_t i = 0; i < row->n_set; i++)
+            fprintf(to, " %s", str_escape(&arena, row->set[i]));
+        fputc('\n', to);
+    }
+    if (row->not_followed)
+        fprintf(to, "%*s%sits interpreter's start alone: %s%s\n", NUMBERS_WIDTH + 1, "",
+                term_style(term, STYLE_YELLOW), str_escape(&arena, row->not_followed),
+                term_style(term, STYLE_PLAIN));
+}
+
 static void row_print(FILE *to, const struct term *term, const struct storm_row *row)
 {
     CLEANUP(arena_release) struct arena arena = {0};
@@ -27,6 +46,7 @@ static void row_print(FILE *to, const struct term *term, const struct storm_row 
                 str_escape(&arena, row->exit_text ? row->exit_text : "?"),
                 term_style(term, STYLE_PLAIN));
     fputc('\n', to);
+    row_way(to, term, row);
     if (row->profile_assumed)
         fprintf(to, "%*s%s%s%s\n", NUMBERS_WIDTH + 1, "", term_style(term, STYLE_YELLOW),
                 str_escape(&arena, row->profile_assumed), term_style(term, STYLE_PLAIN));

@@ -285,20 +285,30 @@ static void header_real_path(const struct trace_view *view)
         field(view, "", "which is %s", trace_shown(view, path));
 }
 
-static void header_wrapper(const struct trace_view *view, const struct wrapped *wrapper)
+/* The way from what was named to the program: each hop's own start is another one. */
+static void header_way(const struct trace_view *view)
 {
-    field(view, "wrapper", "%s", trace_shown(view, wrapper->path));
-    if (wrapper->shell)
-        field(view, "", "a script for %s, whose own start is not counted here",
-              trace_shown(view, wrapper->shell));
+    const struct way *way = view->followed ? &view->followed->way : NULL;
+    const struct hop *last = way ? &way->hop[way->n - 1] : NULL;
+
+    for (size_t i = 0; way && i + 1 < way->n; i++) {
+        field(view, "wrapper", "%s", trace_shown(view, way->hop[i].exec));
+        field(view, "", "%s, whose own start is not counted here",
+              trace_shown(view, way->hop[i].how));
+    }
+    if (last && strcmp(last->exec, last->program) != 0)
+        field(view, "script", "%s", trace_shown(view, last->exec));
+    if (way && way->stop)
+        field(view, last->exec == last->program ? "note" : "",
+              "%sno more is said than how its interpreter starts: %s%s",
+              trace_on(view, STYLE_YELLOW), trace_shown(view, way->stop), trace_off(view));
 }
 
 void trace_text_header(const struct trace_view *view)
 {
     const struct trace *t = view->trace;
 
-    for (size_t i = 0; i < view->n_wrappers; i++)
-        header_wrapper(view, &view->wrapper[i]);
+    header_way(view);
     if (view->n_ld_args)
         field(view, "command", "%s %s", trace_shown(view, t->program),
               words_text(view, view->ld_args, view->n_ld_args, " "));

@@ -19,9 +19,8 @@ struct trace_view {
     const char *root, *cwd; /* of the start; root NULL: "/" */
     const char *const *env; /* NAME=VALUE */
     size_t n_env;
-    const struct wrapped *wrapper; /* what was followed to the program, outermost first */
-    size_t n_wrappers;
-    const char *const *ld_args; /* of an explicit invocation: what follows the loader */
+    const struct followed *followed; /* the way to the program; NULL: none was looked for */
+    const char *const *ld_args;      /* of an explicit invocation: what follows the loader */
     size_t n_ld_args;
     const char *note; /* NULL, or one more assumption: a sentence */
 };

@@ -65,6 +65,32 @@ void shell_set(struct shell *shell, const char *name, const char *value, bool ex
     var->exported = value && (var->exported || exported);
 }
 
+void shell_take_env(struct shell *shell, const char *const *env, size_t n_env)
+{
+    for (size_t i = 0; i < n_env; i++) {
+        const char *eq = strchr(env[i], '=');
+
+        if (eq)
+            shell_set(shell, arena_strndup(shell->arena, env[i], (size_t)(eq - env[i])), eq + 1,
+                      true);
+    }
+}
+
+void shell_give_env(const struct shell *shell, const char ***ret_env, size_t *ret_n)
+{
+    const char **env = arena_calloc(shell->arena, shell->n_vars + 1, sizeof(*env));
+    size_t n = 0;
+
+    for (size_t i = 0; i < shell->n_vars; i++) {
+        const struct shell_var *var = &shell->var[i];
+
+        if (var->value && var->exported)
+            env[n++] = arena_printf(shell->arena, "%s=%s", var->name, var->value);
+    }
+    *ret_env = env;
+    *ret_n = n;
+}
+
 /* ---- characters */
 
 static int peek(const struct shell *shell, size_t ahead)

@@ -39,6 +39,10 @@ const char *shell_get(const struct shell *shell, const char *name);
 /* Set a variable (NULL: unset it). A new one is exported only if told so, an old one stays so. */
 void shell_set(struct shell *shell, const char *name, const char *value, bool exported);
 
+/* Set the variables of an environment, NAME=VALUE each; and the exported ones as one. */
+void shell_take_env(struct shell *shell, const char *const *env, size_t n_env);
+void shell_give_env(const struct shell *shell, const char ***ret_env, size_t *ret_n);
+
 /* Skip blanks and line continuations. True when the command ends here: line end, ';', comment. */
 bool shell_at_end(struct shell *shell);
 

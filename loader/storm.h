@@ -20,9 +20,14 @@ struct storm_row {
     struct storm storm, dlopen;
     enum trace_exit exit;
     const char *exit_text;
+    const char *started; /* behind wrappers, or running a script; NULL: `program` itself */
+    const char **set;    /* NAME=VALUE that wrappers set: n_set */
+    size_t n_set;
+    const char *not_followed; /* NULL, or why a script's way was not followed to its end */
+
     bool assumed; /* the trace rests on assumptions */
-    const char
-        *profile_assumed; /* NULL, or "profile unknown, assumed ...": every output shows it */
+    /* NULL, or "profile unknown, assumed ...": every output shows it */
+    const char *profile_assumed;
 };
 
 /* The row of a trace; texts are borrowed from it. */

@@ -1,5 +1,6 @@
 #include "loader/wrapper.h"
 
+#include "loader/shebang.h"
 #include "loader/shell_word.h"
 
 #include <errno.h>
@@ -384,46 +385,7 @@ static bool follow_binary(struct following *f)
     return !f->shell.why;
 }
 
-/* ---- both */
-
-static void take_env(struct shell *shell, const char *const *env, size_t n_env)
-{
-    for (size_t i = 0; i < n_env; i++) {
-        const char *eq = strchr(env[i], '=');
-
-        if (eq)
-            shell_set(shell, arena_strndup(shell->arena, env[i], (size_t)(eq - env[i])), eq + 1,
-                      true);
-    }
-}
-
-static void give_env(const struct shell *shell, struct wrapper *wrapper)
-{
-    wrapper->env = arena_calloc(shell->arena, shell->n_vars + 1, sizeof(*wrapper->env));
-    for (size_t i = 0; i < shell->n_vars; i++) {
-        const struct shell_var *var = &shell->var[i];
-
-        if (var->value && var->exported)
-            wrapper->env[wrapper->n_env++] =
-                arena_printf(shell->arena, "%s=%s", var->name, var->value);
-    }
-}
-
-/* The interpreter of "#! /path args"; NULL: the line names none. */
-static const char *first_line(struct shell *shell)
-{
-    const char *at = shell->text + 2, *end = memchr(at, '\n', shell->len - 2);
-    size_t len;
-
-    if (!end)
-        return NULL;
-    while (at < end && (*at == ' ' || *at == '\t'))
-        at++;
-    for (len = 0; at + len < end && at[len] != ' ' && at[len] != '\t'; len++)
-        ;
-    shell->at = (size_t)(end - shell->text) + 1;
-    return len ? arena_strndup(shell->arena, at, len) : NULL;
-}
+/* ---- from outside */
 
 static size_t line_of(const struct shell *shell)
 {
@@ -434,17 +396,11 @@ static size_t line_of(const struct shell *shell)
     return line;
 }
 
-static int read_script(struct following *f, struct err *err)
+/* `base`: the shell's name. */
+static int read_shell(struct following *f, const char *base, struct err *err)
 {
-    const char *interpreter = first_line(&f->shell), *base;
     size_t line;
 
-    if (!interpreter)
-        return err_set(err, ENOTSUP, "a script whose first line names no interpreter");
-    base = str_base(interpreter);
-    f->wrapper->interpreter = interpreter;
-    if (strcmp(base, "bash") != 0 && strcmp(base, "sh") != 0)
-        return err_set(err, ENOTSUP, "a script of '%s'", interpreter);
     if (memchr(f->shell.text, '\0', f->shell.len))
         return err_set(err, ENOTSUP, "a script of '%s' that holds zero bytes", base);
     if (!follow_script(f)) {
@@ -453,6 +409,21 @@ static int read_script(struct following *f, struct err *err)
                        line, f->shell.why);
     }
     return 0;
+}
+
+static int read_script(struct following *f, struct err *err)
+{
+    struct shebang first = {0};
+    int r = shebang_read(f->shell.text, f->shell.len, f->shell.arena, &first, err);
+    const char *base;
+
+    if (r < 0)
+        return r;
+    base = str_base(first.interpreter);
+    f->wrapper->interpreter = first.interpreter;
+    if (strcmp(base, "bash") != 0 && strcmp(base, "sh") != 0)
+        return err_set(err, ENOTSUP, "a script of '%s'", first.interpreter);
+    return read_shell(f, base, err);
 }
 
 static int read_binary(struct following *f, struct err *err)
@@ -483,7 +454,7 @@ int wrapper_read(const char *bytes, size_t len, const char *const *env, size_t n
                           .wrapper = &wrapper};
     int r;
 
-    take_env(&f.shell, env, n_env);
+    shell_take_env(&f.shell, env, n_env);
     if (len > 2 && !memcmp(bytes, "#!", 2))
         r = read_script(&f, err);
     else if (len > 4 && len <= WRAPPER_MAX && !memcmp(bytes, "\177ELF", 4))
@@ -492,7 +463,24 @@ int wrapper_read(const char *bytes, size_t len, const char *const *env, size_t n
         r = err_set(err, ENOEXEC, "not a wrapper");
     if (r < 0)
         return r;
-    give_env(&f.shell, &wrapper);
+    shell_give_env(&f.shell, &wrapper.env, &wrapper.n_env);
+    *ret_wrapper = wrapper;
+    return 0;
+}
+
+int wrapper_shell(const char *bytes, size_t len, const char *name, const char *const *env,
+                  size_t n_env, struct arena *arena, struct wrapper *ret_wrapper, struct err *err)
+{
+    struct wrapper wrapper = {.interpreter = name};
+    struct following f = {.shell = {.arena = arena, .text = bytes, .len = len, .self = "$0"},
+                          .wrapper = &wrapper};
+    int r;
+
+    shell_take_env(&f.shell, env, n_env);
+    r = read_shell(&f, str_base(name), err);
+    if (r < 0)
+        return r;
+    shell_give_env(&f.shell, &wrapper.env, &wrapper.n_env);
     *ret_wrapper = wrapper;
     return 0;
 }

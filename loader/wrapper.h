@@ -4,10 +4,11 @@
  *	int r = wrapper_read(bytes, len, env, n_env, &arena, &wrapper, &err);
  *	r == 0: wrapper.program is started with wrapper.env
  *
- * Two forms are followed, both of nixpkgs: shell scripts of makeWrapper (all its generations) and
- * programs of makeBinaryWrapper, which carry their own description as text. Nothing is run and no
- * file is read: a script is followed by a strict reader of the few constructs such scripts are
- * made of; a script that holds anything else (`--run`, pipes, command substitution) is not.
+ * Followed are shell scripts of makeWrapper (all its generations) and of Guix, programs of
+ * makeBinaryWrapper, which carry their own description as text, and scripts for Guile by Guix.
+ *Nothing is run and no file is read: a script is followed by a strict reader of the few constructs
+ *such scripts are made of; a script that holds anything else (`--run`, pipes, command substitution)
+ *is not.
  */
 #pragma once
 
@@ -30,6 +31,21 @@ struct wrapper {
  */
 MUST_CHECK int wrapper_read(const char *bytes, size_t len, const char *const *env, size_t n_env,
                             struct arena *arena, struct wrapper *ret_wrapper, struct err *err);
+
+/*
+ * The same for a script that shell `name` is given to read, whatever its first line says.
+ * -ENOTSUP: it cannot be followed.
+ */
+MUST_CHECK int wrapper_shell(const char *bytes, size_t len, const char *name,
+                             const char *const *env, size_t n_env, struct arena *arena,
+                             struct wrapper *ret_wrapper, struct err *err);
+
+/*
+ * The same for a script that Guile reads, as Guix' wrap-script makes them: it runs the script once
+ * more with the interpreter `program`. -ENOEXEC: no such script; -ENOTSUP: it cannot be followed.
+ */
+MUST_CHECK int wrapper_guile(const char *bytes, size_t len, const char *const *env, size_t n_env,
+                             struct arena *arena, struct wrapper *ret_wrapper, struct err *err);
 
 /* Enough of a file for wrapper_read(): longer ones are no wrappers. Bytes. */
 enum { WRAPPER_MAX = 512 * 1024 };

@@ -148,7 +148,7 @@ static void not_followed(void **state UNUSED)
         {"\177ELF and nothing else", "not a wrapper", ENOEXEC},
         {"export A=a\n", "not a wrapper", ENOEXEC},
         {"#!\n", "names no interpreter", ENOTSUP},
-        {"#! /bin/bash", "names no interpreter", ENOTSUP},
+        {"#! /bin/bash", "it does not end by exec", ENOTSUP},
         {"#!/usr/bin/python3\n", "a script of '/usr/bin/python3'", ENOTSUP},
         {"#!/usr/bin/env bash\n" EXEC, "a script of '/usr/bin/env'", ENOTSUP},
         {BASH, "line 2: it does not end by exec", ENOTSUP},
