@@ -207,7 +207,14 @@ static int predict(struct job *job, const struct hop *hop, struct trace *ret_tra
     struct checker *c = job->checker;
     CLEANUP(loader_freep) struct loader *other = NULL;
     const struct start start = {
-        .program = hop->program, .env = hop->env, .n_env = hop->n_env, .record = true};
+        .program = hop->program,
+        .env = hop->env,
+        .n_env = hop->n_env,
+        .record = true,
+        .dlopens = c->options->dlopens,
+        .n_dlopens = c->options->n_dlopens,
+        .declared = c->options->declared,
+    };
 
     if (strcmp(hop->cwd, c->cwd) != 0)
         other = loader_new(c->world, c->options->cpu, hop->cwd, false);
@@ -247,6 +254,27 @@ static void differs(struct checked *checked, const char *reason)
     checked->reason = reason;
 }
 
+static bool is_foreseen(const struct trace *trace, const char *path)
+{
+    for (size_t i = 0; i < trace->n_loaded; i++)
+        if (trace->loaded[i].phase > 0 && strcmp(trace->loaded[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* What was opened after the start, parted by what was predicted. */
+static void part_later(struct checked *checked, const struct start_seen *seen, struct arena *arena)
+{
+    checked->has_later = true;
+    checked->foreseen = arena_calloc(arena, seen->n_later + 1, sizeof(*checked->foreseen));
+    checked->unforeseen = arena_calloc(arena, seen->n_later + 1, sizeof(*checked->unforeseen));
+    for (size_t i = 0; i < seen->n_later; i++)
+        if (is_foreseen(&checked->predicted, seen->later[i]))
+            checked->foreseen[checked->n_foreseen++] = seen->later[i];
+        else
+            checked->unforeseen[checked->n_unforeseen++] = seen->later[i];
+}
+
 /* Predict and compare hop `i`. 0: go on; 1: decided. */
 static int judge_hop(struct job *job, size_t i, const struct start_seen *seen)
 {
@@ -274,6 +302,8 @@ static int judge_hop(struct job *job, size_t i, const struct start_seen *seen)
         differs(checked, checked->difference.what);
         return 1;
     }
+    if (last && (job->checker->options->n_dlopens || job->checker->options->declared))
+        part_later(checked, seen, job->arena);
     return 0;
 }
 

@@ -26,6 +26,9 @@ struct check_options {
     size_t n_env;
     const char *const *args; /* of every program, without argv[0]; NULL: "--version" */
     size_t n_args;
+    const struct dlopen_call *dlopens; /* predicted beside start-up: see struct checked */
+    size_t n_dlopens;
+    bool declared; /* ... and what is declared (docs/dlopen.md) */
     unsigned limit_ms;
     int interrupt; /* as in struct run */
     bool run_on;   /* let programs run to their end, or the limit, instead of stopping them */
@@ -48,6 +51,14 @@ struct checked {
     struct trace predicted;
     struct start_seen measured;
     struct difference difference;
+
+    /*
+     * With dlopens and run_on: libraries that were opened after the start, by what was predicted.
+     * What a program dlopens is its own affair, so this is told, and decides nothing.
+     */
+    const char **foreseen, **unforeseen;
+    size_t n_foreseen, n_unforeseen;
+    bool has_later;
 };
 
 struct checker;

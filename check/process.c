@@ -1,10 +1,12 @@
 #include "check/process.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <string.h>
 
 /* The heaviest start-up known makes about 20,000 calls. */
-enum { MAX_CALLS = 1 << 20, MAX_STARTS = 1 << 16 };
+enum { MAX_CALLS = 1 << 20, MAX_STARTS = 1 << 16, MAX_LATER = 2000 };
 
 static struct start_seen *current(struct process *process)
 {
@@ -23,10 +25,35 @@ static void end_startup(struct process *process, enum startup_end end, const str
     process->n_done++;
 }
 
+/* libx.so, libx.so.1, module.so; not ld.so.cache and its like. */
+static bool is_library_name(const char *path)
+{
+    const char *name = str_base(path), *mark = strstr(name, ".so");
+
+    while (mark && mark[3] && mark[3] != '.')
+        mark = strstr(mark + 1, ".so");
+    return mark && !str_starts(name, "ld.so.");
+}
+
+/* After start-up: a library that was dlopened. Those beyond MAX_LATER are not kept. */
+static void add_later(struct process *process, struct start_seen *start, const struct line *line)
+{
+    if (line->call.kind != CALL_OPEN || line->call.error || line->cut ||
+        start->n_later == MAX_LATER || !is_library_name(line->call.path))
+        return;
+    for (size_t i = 0; i < start->n_later; i++)
+        if (strcmp(start->later[i], line->call.path) == 0)
+            return;
+    start->later = arena_grow(process->arena, start->later, start->n_later, sizeof(*start->later));
+    start->later[start->n_later++] = arena_strdup(process->arena, line->call.path);
+}
+
 static int add_call(struct process *process, const struct line *line, struct err *err)
 {
     struct start_seen *start = current(process);
 
+    if (start && start->end == STARTUP_DONE)
+        add_later(process, start, line);
     if (!start || start->end != STARTUP_OPEN)
         return 0;
     if (start->n_calls == MAX_CALLS)

@@ -11,7 +11,7 @@
  *	- something is sealed by mprotect(.., PROT_READ): relocation is under way;
  *	- the process is gone, or runs another program: start-up failed.
  * Up to there no instruction of the program or of its libraries has been run, so every call is the
- * loader's; what comes later is not kept.
+ * loader's. Of what comes later only opens of files that are named like libraries are kept.
  */
 #pragma once
 
@@ -31,6 +31,8 @@ struct start_seen {
     struct call *call;
     bool *cut; /* of each call: strace did not print the whole path */
     size_t n_calls;
+    const char **later; /* libraries opened after the end of start-up, by name: each path once */
+    size_t n_later;
     enum startup_end end;
     int status;
     const char *signal;

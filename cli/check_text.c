@@ -75,6 +75,20 @@ static void print_difference(FILE *to, const struct checked *checked)
     print_side(to, "measured", checked->measured.call, checked->measured.n_calls, at);
 }
 
+/* What was dlopened: a total of its own, and no reason to agree or differ. */
+static void print_later(FILE *to, const struct checked *checked)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct storm *s = &checked->predicted.dlopen;
+
+    fprintf(to, "    after the start: %zu libraries opened, %zu of them foreseen",
+            checked->n_foreseen + checked->n_unforeseen, checked->n_foreseen);
+    fprintf(to, " (%zu dlopens predicted: %u failed opens and %u failed stats, %u objects)\n",
+            checked->predicted.n_phases, s->failed_opens, s->failed_stats, s->objects);
+    for (size_t i = 0; i < checked->n_unforeseen; i++)
+        fprintf(to, "    not foreseen: %s\n", str_escape(&arena, checked->unforeseen[i]));
+}
+
 void check_text(FILE *to, const struct term *term, const struct checked *checked)
 {
     CLEANUP(arena_release) struct arena arena = {0};
@@ -97,6 +111,8 @@ void check_text(FILE *to, const struct term *term, const struct checked *checked
     fputc('\n', to);
     if (checked->result == CHECK_DIFFERS && checked->has_trace)
         print_difference(to, checked);
+    if (checked->has_later)
+        print_later(to, checked);
 }
 
 /* ---- JSON */
@@ -133,6 +149,15 @@ static json_t *difference_json(const struct checked *checked)
     return object;
 }
 
+static json_t *texts_json(const char *const *text, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_push(array, json_text(text[i]));
+    return array;
+}
+
 json_t *check_json(const struct checked *checked)
 {
     json_t *object = json_object();
@@ -156,6 +181,11 @@ json_t *check_json(const struct checked *checked)
     json_put_int(object, "failed_calls", (int64_t)failed_calls(&checked->measured));
     if (checked->result == CHECK_DIFFERS)
         json_put(object, "first_difference", difference_json(checked));
+    if (checked->has_later) {
+        json_put(object, "dlopen", storm_json(&checked->predicted.dlopen));
+        json_put(object, "foreseen", texts_json(checked->foreseen, checked->n_foreseen));
+        json_put(object, "unforeseen", texts_json(checked->unforeseen, checked->n_unforeseen));
+    }
     return object;
 }
 

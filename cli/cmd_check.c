@@ -28,6 +28,7 @@ enum {
     OPT_TREE,
     OPT_TOP,
     OPT_NO_STOP,
+    OPT_DLOPEN,
     OPT_QUIET,
     MAX_JOBS = 64,
     DEFAULT_LIMIT_S = 10,
@@ -46,7 +47,8 @@ struct options_check {
     size_t n_programs;
     const char **arg; /* behind "--" */
     size_t n_args;
-    struct arena arena; /* owns all of the above */
+    struct options dlopen; /* its dlopens and declared, and their arena, alone */
+    struct arena arena;    /* owns the rest of the above */
 };
 
 static const struct argp_option rows[] = {
@@ -59,6 +61,10 @@ static const struct argp_option rows[] = {
     {"jobs", OPT_JOBS, "N", 0, "Check this many programs at a time (default: 1)", 0},
     {"no-stop", OPT_NO_STOP, NULL, 0,
      "Let programs run on instead of killing them before their first own instruction", 0},
+    {"dlopen", OPT_DLOPEN, "NAME[@OBJECT]", 0,
+     "With --no-stop: tell which libraries that are opened later are this one and what it loads "
+     "(repeatable); 'declared': what the loaded objects say they will dlopen",
+     0},
     {"quiet", OPT_QUIET, NULL, 0, "Do not list the programs that agree", 0},
     {"tree", OPT_TREE, NULL, 0,
      "Run the command behind -- with everything it starts, and add up what the loaders do", 0},
@@ -94,6 +100,11 @@ static void finish(struct options_check *o, const struct argp_state *state)
         argp_error(state, "which program?");
     if (o->tree && o->check.root)
         argp_error(state, "--tree and --root do not go together");
+    o->check.dlopens = o->dlopen.dlopens;
+    o->check.n_dlopens = o->dlopen.n_dlopens;
+    o->check.declared = o->dlopen.declared;
+    if ((o->check.n_dlopens || o->check.declared) && !o->check.run_on)
+        argp_error(state, "--dlopen wants --no-stop: stopped programs dlopen nothing");
     if (!o->has_limit && !o->tree)
         o->check.limit_ms = DEFAULT_LIMIT_S * 1000;
     o->check.env = o->env;
@@ -132,6 +143,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_NO_STOP:
         o->check.run_on = true;
+        return 0;
+    case OPT_DLOPEN:
+        options_dlopen(&o->dlopen, arg, state);
         return 0;
     case OPT_QUIET:
         o->quiet = true;
@@ -502,6 +516,7 @@ static int run(int argc, char **argv)
         code = o.tree ? check_tree(&o) : check_all(&o);
     if (o.check.interrupt >= 0)
         close(o.check.interrupt);
+    options_release(&o.dlopen);
     arena_release(&o.arena);
     return code;
 }

@@ -55,7 +55,7 @@ static void add_env(struct options *o, const char *text, const struct argp_state
 }
 
 /* NAME[@OBJECT]: names of libraries hold no '@', so the last one parts. */
-static void add_dlopen(struct options *o, const char *text, const struct argp_state *state)
+void options_dlopen(struct options *o, const char *text, const struct argp_state *state)
 {
     char *name = str_unescape(&o->arena, text), *at = strrchr(name, '@');
 
@@ -115,7 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->cpu = arg;
         return 0;
     case OPT_DLOPEN:
-        add_dlopen(o, arg, state);
+        options_dlopen(o, arg, state);
         return 0;
     case OPT_JSON:
         o->json = true;

@@ -42,6 +42,9 @@ extern const struct argp options_argp;
  * does. `input` goes to the parser of `argp`; argv[0] is the command's name.
  */
 void options_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/* Take one --dlopen NAME[@OBJECT], or "declared", in. Usage errors end the process. */
+void options_dlopen(struct options *options, const char *text, const struct argp_state *state);
 void options_release(struct options *options);
 
 /* True when `arg` names a file to be read as it is now: it has a slash, and no --db is given. */

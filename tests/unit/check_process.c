@@ -88,6 +88,38 @@ static void ends_of_startup(void **state UNUSED)
     }
 }
 
+/* Of what comes after the start, opened libraries are kept, each path once. */
+static void libraries_opened_later(void **state UNUSED)
+{
+    static const char *const lines[] = {
+        EXEC("/p"),
+        NO_PRELOAD,
+        OPEN("/lib/libc.so.6"),
+        THREAD_POINTER,
+        SEAL,
+        OPEN("/lib/libdl.so"),
+        OPEN("/lib/module.cpython-311.so"),
+        NO_OPEN("/lib/libgone.so.1"),
+        NO_STAT("/lib/libx.so"),
+        OPEN("/etc/ld.so.cache"),
+        OPEN("/etc/ld.so.conf"),
+        OPEN("/a.sofa/data"),
+        OPEN("/lib/a.sound.so.2"),
+        OPEN("/lib/libdl.so"),
+        "openat(AT_FDCWD, \"/lib/libcut.so\"..., O_RDONLY|O_CLOEXEC) = 3",
+        NULL,
+    };
+    static const char *const expected[] = {"/lib/libdl.so", "/lib/module.cpython-311.so",
+                                           "/lib/a.sound.so.2"};
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct process p = seen(&arena, lines);
+
+    assert_int_equal(p.start[0].n_calls, 2);
+    assert_int_equal(p.start[0].n_later, ARRAY_LEN(expected));
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+        assert_string_equal(p.start[0].later[i], expected[i]);
+}
+
 static void a_wrapper_and_what_it_becomes(void **state UNUSED)
 {
     static const char *const lines[] = {
@@ -295,7 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_of_startup), cmocka_unit_test(a_wrapper_and_what_it_becomes),
         cmocka_unit_test(differences),     cmocka_unit_test(gives_up_after_loading),
-        cmocka_unit_test(cut_paths),
+        cmocka_unit_test(cut_paths),       cmocka_unit_test(libraries_opened_later),
     };
 
     return UNIT_RUN(tests);

@@ -65,11 +65,39 @@ static void assumptions_are_shown(void **state UNUSED)
     }
 }
 
+/* What was dlopened is told, and is no difference. */
+static void dlopens_are_told(void **state UNUSED)
+{
+    static const char *foreseen[] = {"/a/liba.so"}, *unforeseen[] = {"/b/lib\xff.so"};
+    struct checked checked = example(CHECK_AGREES, true);
+    json_t *json;
+    char *text;
+
+    checked.has_later = true;
+    checked.foreseen = foreseen;
+    checked.unforeseen = unforeseen;
+    checked.n_foreseen = checked.n_unforeseen = 1;
+    checked.predicted.n_phases = 3;
+    checked.predicted.dlopen.failed_opens = 7;
+    text = text_of(&checked);
+    assert_non_null(
+        strstr(text, "2 libraries opened, 1 of them foreseen (3 dlopens predicted: 7 "));
+    assert_non_null(strstr(text, "    not foreseen: /b/lib\\xff.so\n"));
+    free(text);
+    json = check_json(&checked);
+    assert_string_equal(json_string_value(json_object_get(json, "result")), "ok");
+    assert_int_equal(json_array_size(json_object_get(json, "foreseen")), 1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(json, "unforeseen"), 0)),
+                        "/b/lib\\xff.so");
+    json_decref(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assumptions_are_shown),
+        cmocka_unit_test(dlopens_are_told),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNIT_RUN(tests);
 }

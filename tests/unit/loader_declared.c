@@ -193,5 +193,5 @@ int main(void)
         cmocka_unit_test(sizes_are_bounded),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNIT_RUN(tests);
 }

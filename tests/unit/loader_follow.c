@@ -265,5 +265,5 @@ int main(void)
         cmocka_unit_test(ways),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNIT_RUN(tests);
 }

@@ -61,5 +61,5 @@ int main(void)
         cmocka_unit_test(readers),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return UNIT_RUN(tests);
 }
