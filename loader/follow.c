@@ -148,6 +148,15 @@ static enum step run_sbang(struct walker *w)
     return STEP_ON;
 }
 
+static int read_script(struct walker *w, const char *bytes, size_t len, struct wrapper *ret,
+                       struct err *why)
+{
+    const bool csh = str_ends(str_base(w->at.program), "csh");
+
+    return (csh ? wrapper_csh : wrapper_shell)(bytes, len, w->at.program, w->at.env, w->at.n_env,
+                                               w->arena, ret, why);
+}
+
 static enum step run_shell(struct walker *w)
 {
     const size_t at = operand(w);
@@ -160,7 +169,8 @@ static enum step run_shell(struct walker *w)
 
     for (size_t i = 0; i < at; i++)
         if (w->at.arg[i][0] == '-' && w->at.arg[i][1] != '-' && strpbrk(w->at.arg[i], "cilos"))
-            return stop_at(w, true, "a shell with options beyond -e and -u");
+            return stop_at(w, true,
+                           "a shell with options that it is not known to start a script by");
     if (at == w->at.n_args)
         return STEP_LAST;
     script = w->at.arg[at];
@@ -171,8 +181,7 @@ static enum step run_shell(struct walker *w)
     bytes = file ? bytes_at(w, file, WRAPPER_MAX, &len) : NULL;
     if (!bytes)
         return stop_at(w, true, arena_printf(w->arena, "'%s' cannot be read", script));
-    if (wrapper_shell(bytes, len, w->at.program, w->at.env, w->at.n_env, w->arena, &wrapper, &why) <
-        0)
+    if (read_script(w, bytes, len, &wrapper, &why) < 0)
         return stop_at(w, true, why.text);
     w->script = NULL; /* read to its end */
     return become(w, arena_printf(w->arena, "a script for '%s'", w->at.program), &wrapper);
@@ -337,8 +346,8 @@ static const struct interpreter {
     const char *name;
     enum step (*run)(struct walker *w);
 } interpreters[] = {
-    {"sh", run_shell}, {"bash", run_shell},  {"dash", run_shell},
-    {"env", run_env},  {"guile", run_guile},
+    {"sh", run_shell},   {"bash", run_shell}, {"dash", run_shell},  {"csh", run_shell},
+    {"tcsh", run_shell}, {"env", run_env},    {"guile", run_guile},
 };
 
 /* From at.exec along first lines to the program that is loaded: at.program, w->file. */

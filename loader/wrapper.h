@@ -40,6 +40,11 @@ MUST_CHECK int wrapper_shell(const char *bytes, size_t len, const char *name,
                              const char *const *env, size_t n_env, struct arena *arena,
                              struct wrapper *ret_wrapper, struct err *err);
 
+/* The same for a C shell: `name` is csh or tcsh. */
+MUST_CHECK int wrapper_csh(const char *bytes, size_t len, const char *name, const char *const *env,
+                           size_t n_env, struct arena *arena, struct wrapper *ret_wrapper,
+                           struct err *err);
+
 /*
  * The same for a script that Guile reads, as Guix' wrap-script makes them: it runs the script once
  * more with the interpreter `program`. -ENOEXEC: no such script; -ENOTSUP: it cannot be followed.

@@ -50,6 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     err = (struct err){0};
     r = wrapper_guile(bytes, size, env, ARRAY_LEN(env), &arena, &wrapper, &err);
     check_wrapper(r, &wrapper, &err);
+    err = (struct err){0};
+    r = wrapper_csh(bytes, size, "csh", env, ARRAY_LEN(env), &arena, &wrapper, &err);
+    check_wrapper(r, &wrapper, &err);
     first_lines(bytes, size, &arena);
     free(bytes);
     return 0;

@@ -77,7 +77,13 @@ static const struct file {
     {"/guix-none", GUILE "print()\n"},
     {"/scheme", "#!/s/guile/bin/guile -s\n!#\n(display 1)\n"},
 
-    /* Spack */
+    /* Spack, and modules: sbang, setenv */
+    {"/bin/tcsh", NULL},
+    {"/csh", "#!/bin/tcsh -f\n# modules\nsetenv A \"/m:${A}\"\nsetenv EMPTY\nunsetenv GONE\n"
+             "exec /s/bin/app --x $argv:q\n"},
+    {"/csh-if", "#!/bin/tcsh -f\nif ($?A) setenv A b\nexec /s/bin/app $*\n"},
+    {"/csh-none", "#!/bin/tcsh\nsetenv A b\n"},
+    {"/csh-escape", "#!/bin/tcsh\nsetenv A b\\ c\nexec /s/bin/app $*\n"},
     {"/sbang", "#!/bin/sh /spack/bin/sbang\n#!/s/bin/python3 -I\nprint()\n"},
     {"/sbang-lua", "#!/bin/sh /spack/bin/sbang\n--!/s/bin/perl -x \n"},
     {"/sbang-php", "#!/bin/sh /spack/bin/sbang\n<?php #!/s/bin/perl ?>\n"},
@@ -171,6 +177,14 @@ static const struct row rows[] = {
      "a Guix wrapper that cannot be followed: it does not end by execl", true, NULL},
     {"/scheme", "/scheme(/s/guile/bin/guile) -s /scheme " ENV " /", "a script of 'guile'", false,
      NULL},
+    {"/csh", "/csh(/bin/tcsh) > /s/bin/app --x {A=/m:a PATH=/x:/s/bin:/bin EMPTY=} /", NULL, false,
+     NULL},
+    {"/csh-if", "/csh-if(/bin/tcsh) " ENV " /",
+     "a script of 'tcsh' that cannot be followed: a command that is not", true, NULL},
+    {"/csh-none", "/csh-none(/bin/tcsh) " ENV " /",
+     "a script of 'tcsh' that cannot be followed: it does not end by exec", true, NULL},
+    {"/csh-escape", "/csh-escape(/bin/tcsh) " ENV " /", "a script of 'tcsh' that holds backslashes",
+     true, NULL},
     {"/sbang", "/sbang(/bin/sh) > /s/bin/python3 -I /sbang " ENV " /", "a script of 'python3'",
      false, NULL},
     {"/sbang-lua", "/sbang-lua(/bin/sh) > /s/bin/perl -x /sbang-lua " ENV " /",
