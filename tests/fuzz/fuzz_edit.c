@@ -58,6 +58,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                  &object, &err) < 0)
         __builtin_trap();
     change = choose(data[0] ^ LONG);
-    (void)elf_edit(once.bytes, once.size, &change, &arena, &twice, &err);
+    (void)!elf_edit(once.bytes, once.size, &change, &arena, &twice, &err);
     return 0;
 }
