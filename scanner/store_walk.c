@@ -247,7 +247,7 @@ static unsigned char entry_type(int dir_fd, const struct dirent64 *e)
         return e->d_type;
     if (fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return DT_UNKNOWN;
-    return IFTODT(st.st_mode);
+    return (unsigned char)IFTODT(st.st_mode);
 }
 
 static void walk_entry(struct walker *w, int dir_fd, const struct dirent64 *e, struct gathering *g,
