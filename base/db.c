@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,38 +124,57 @@ static int check_schema(struct db *db, enum db_mode mode, struct err *err)
     return make_schema(db, err);
 }
 
-static int open_handle(struct db *db, enum db_mode mode, struct err *err)
+/* `form` with the path in it, the characters escaped that mean something in a URI. */
+static char *uri_of(const char *form, const char *path)
 {
-    static const char *const foreign[] = {"file:%s?mode=ro", "file:%s?immutable=1"};
-    const int flags =
-        SQLITE_OPEN_NOMUTEX |
-        (mode == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+    CLEANUP(arena_release) struct arena a = {0};
+    char *escaped = arena_alloc(&a, strlen(path) * 3 + 1), *to = escaped, *uri;
+
+    for (; *path; path++)
+        if (*path == '%' || *path == '?' || *path == '#')
+            to += snprintf(to, 4, "%%%02x", (unsigned)(unsigned char)*path);
+        else
+            *to++ = *path;
+    uri = sqlite3_mprintf(form, escaped);
+    if (!uri)
+        abort();
+    return uri;
+}
+
+static int open_writable(struct db *db, struct err *err)
+{
+    const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+    if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK)
+        return db_error(db, "open", err);
+    return 0;
+}
+
+/*
+ * Read only: beside whoever writes, if its shared memory can be reached, else as a file that stays
+ * as it is. Which of the two it is, only reading tells.
+ */
+static int open_readable(struct db *db, struct err *err)
+{
+    static const char *const forms[] = {"file:%s?mode=ro", "file:%s?immutable=1"};
     const char *const *form;
+    int r = 0;
 
-    if (mode != DB_FOREIGN) {
-        if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK)
-            return db_error(db, "open", err);
-        return 0;
-    }
-    for_each (form, foreign) {
-        char *uri = sqlite3_mprintf(*form, db->path);
-        int tables, r;
+    for_each (form, forms) {
+        char *uri = uri_of(*form, db->path);
+        int tables;
 
-        if (!uri)
-            abort();
-        r = sqlite3_open_v2(uri, &db->handle, flags | SQLITE_OPEN_URI, NULL);
+        r = sqlite3_open_v2(uri, &db->handle,
+                            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
         sqlite3_free(uri);
-        /* a live daemon's WAL may be out of reach: only reading tells */
         if (r == SQLITE_OK &&
             pragma_int(db, "SELECT count(*) FROM sqlite_master", &tables, err) == 0)
             return 0;
         r = db_error(db, "open", err);
         (void)sqlite3_close(db->handle);
         db->handle = NULL;
-        if (form == foreign + ARRAY_LEN(foreign) - 1)
-            return r;
     }
-    return 0;
+    return r;
 }
 
 int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err *err)
@@ -171,7 +191,7 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
         return err_set(err, errno, "%s'%s': %s%s", mode == DB_READ ? "index " : "", path,
                        strerror(errno),
                        mode == DB_READ && errno == ENOENT ? "; make it with 'stormlint scan'" : "");
-    if ((r = open_handle(db, mode, err)) < 0)
+    if ((r = mode == DB_WRITE ? open_writable(db, err) : open_readable(db, err)) < 0)
         return r;
     (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
     if (mode != DB_FOREIGN && (r = check_schema(db, mode, err)) < 0)
