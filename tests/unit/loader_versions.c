@@ -1,0 +1,242 @@
+/*
+ * What changed when (docs/loader.md, section 12): each release on its own, for recorded cases have
+ * only some of them.
+ */
+#include "tests/unit/unit.h"
+
+#include "tests/ldcache.h"
+#include "tests/ldso_name.h"
+#include "tests/lines.h"
+#include "tests/tree.h"
+
+#include <string.h>
+
+enum { OLDEST = 31, NEWEST = 43, MAX_DYN = 4 };
+static const char interp[] = "/lib64/ld-linux-x86-64.so.2";
+
+/* A start in a small tree: the program needs liba.so and libb.so. */
+struct scene {
+    struct arena *arena;
+    struct tree tree;
+    struct elf_spec program, loader;
+    struct elf_dyn dynamic[MAX_DYN];
+    const char *const *args;
+    size_t n_args;
+    bool secure;
+};
+
+static void scene_open(struct scene *s, struct arena *arena, const char *runpath)
+{
+    static const struct elf_dyn soname = {DT_SONAME, "ld-linux-x86-64.so.2", 0};
+
+    *s = (struct scene){.arena = arena, .tree.arena = arena};
+    s->dynamic[0] = (struct elf_dyn){DT_NEEDED, "liba.so", 0};
+    s->dynamic[1] = (struct elf_dyn){DT_NEEDED, "libb.so", 0};
+    s->dynamic[2] = (struct elf_dyn){DT_RUNPATH, runpath, 0};
+    s->program = elf_program(interp);
+    s->program.dynamic = s->dynamic;
+    s->program.n_dynamic = 3;
+    s->loader = elf_library();
+    s->loader.dynamic = &soname;
+    s->loader.n_dynamic = 1;
+    tree_add_elf(&s->tree, interp, &s->loader)->is_loader = true;
+    tree_add_elf(&s->tree, "/prog", &s->program);
+    tree_add(&s->tree, ENTRY_DIR, "/proc");
+}
+
+static void scene_library(struct scene *s, const char *path)
+{
+    struct elf_spec *spec = arena_alloc(s->arena, sizeof(*spec));
+
+    *spec = elf_library();
+    tree_add_elf(&s->tree, path, spec);
+}
+
+/* The start under one release; lines as in tests/lines.h. */
+static struct lines scene_run(const struct scene *s, int version)
+{
+    const struct start start = {
+        .program = s->args ? interp : "/prog",
+        .record = true,
+        .ld_args = s->args,
+        .n_ld_args = s->n_args,
+    };
+    struct lines lines = {.arena = s->arena};
+    struct trace trace;
+    struct loader *loader;
+    struct world *world;
+    struct ldso ldso;
+    struct cpu cpu;
+    struct err err;
+    bool intel;
+
+    assert_int_equal(ldso_by_name(s->arena, arena_printf(s->arena, "glibc-2.%d-debian", version),
+                                  interp, &ldso, &intel, &err),
+                     0);
+    assert_int_equal(cpu_find("x86-64-v1", &cpu, &err), 0);
+    world = tree_world(&s->tree, &ldso, 0);
+    loader = loader_new(world, &cpu, "/", s->secure);
+    assert_int_equal(loader_run(loader, &start, s->arena, &trace, &err), 0);
+    lines_of_trace(&lines, &trace, NULL, 0);
+    loader_free(loader);
+    world_close(world);
+    return lines;
+}
+
+static bool has(const struct lines *lines, const char *line)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        if (!strcmp(lines->line[i], line))
+            return true;
+    return false;
+}
+
+/* In which releases a line is there: from `first` on, up to `last`. */
+static void line_is_there(const struct scene *s, const char *line, int first, int last)
+{
+    for (int version = OLDEST; version <= NEWEST; version++) {
+        const struct lines lines = scene_run(s, version);
+
+        if (has(&lines, line) != (version >= first && version <= last))
+            fail_msg("2.%d: '%s'", version, line);
+    }
+}
+
+static void test_stat_ends_in_a_slash(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    line_is_there(&s, "stat     /a = ENOENT", OLDEST, 37);
+    line_is_there(&s, "stat     /a/ = ENOENT", 38, NEWEST);
+}
+
+static void test_root_directory_is_given_up(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/:/b");
+    scene_library(&s, "/b/liba.so");
+    scene_library(&s, "/libb.so");
+    line_is_there(&s, "stat      = ENOENT", OLDEST, 37);
+    line_is_there(&s, "open     /libb.so = ok", 38, NEWEST);
+}
+
+static void test_enotdir_ends_a_walk(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "file/x:/b");
+    tree_add_text(&s.tree, "/file", "x");
+    scene_library(&s, "/b/liba.so");
+    line_is_there(&s, "open     /b/liba.so = ok", 39, NEWEST);
+}
+
+static void test_legacy_sub_directories(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    line_is_there(&s, "open     /a/tls/x86_64/x86_64/liba.so = ENOENT", OLDEST, 36);
+}
+
+static void test_cache_entries_with_legacy_hwcaps(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct cache_entry entry = {.flags = 0x303, .key = "liba.so", .value = "/c", .hwcap = 2};
+    struct entry *file;
+    struct scene s;
+
+    scene_open(&s, &arena, "/none");
+    file = tree_add(&s.tree, ENTRY_FILE, "/etc/ld.so.cache");
+    ldcache_write(&arena, &entry, 1, false, &file->bytes, &file->size);
+    line_is_there(&s, "open     /c = ENOENT", OLDEST, 39);
+}
+
+static void test_abi_tag(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    static const uint32_t tag[4] = {1, 2, 2, 0}; /* not Linux */
+    static const struct elf_note note = {"GNU", NT_GNU_ABI_TAG, tag, sizeof(tag)};
+    struct elf_spec spec = elf_library();
+    struct scene s;
+
+    spec.note = &note;
+    spec.n_notes = 1;
+    scene_open(&s, &arena, "/a:/b");
+    tree_add_elf(&s.tree, "/a/liba.so", &spec);
+    scene_library(&s, "/b/liba.so");
+    line_is_there(&s, "open     /b/liba.so = ok", OLDEST, 35);
+}
+
+static void test_suid_debug(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    s.secure = true;
+    line_is_there(&s, "access   /etc/suid-debug = ENOENT", OLDEST, 38);
+}
+
+static void test_origin_of_explicit_starts(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    static const char *const args[] = {"/link/prog"};
+    struct scene s;
+
+    scene_open(&s, &arena, "$ORIGIN/x");
+    tree_add_elf(&s.tree, "/real/prog", &s.program);
+    tree_add_link(&s.tree, "/link", "/real");
+    s.args = args;
+    s.n_args = 1;
+    line_is_there(&s, "readlink /proc/self/fd/3 = ok", 42, NEWEST);
+    line_is_there(&s, "open     /link/x/liba.so = ENOENT", OLDEST, 41);
+    line_is_there(&s, "open     /real/x/liba.so = ENOENT", 42, NEWEST);
+}
+
+static void test_audit_tags_of_the_program(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    s.dynamic[3] = (struct elf_dyn){DT_AUDIT, "libaudit.so", 0};
+    s.program.n_dynamic = 4;
+    line_is_there(&s, "open     /lib/libaudit.so = ENOENT", 32, NEWEST);
+    line_is_there(&s, "open     /a/libaudit.so = ENOENT", 35, NEWEST);
+}
+
+static void test_filter_of_the_program(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    scene_library(&s, "/a/liba.so");
+    scene_library(&s, "/a/libb.so");
+    s.dynamic[1].tag = DT_FILTER;
+    line_is_there(&s, "-- fails", OLDEST, 31); /* its assertion */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stat_ends_in_a_slash),
+        cmocka_unit_test(test_root_directory_is_given_up),
+        cmocka_unit_test(test_enotdir_ends_a_walk),
+        cmocka_unit_test(test_legacy_sub_directories),
+        cmocka_unit_test(test_cache_entries_with_legacy_hwcaps),
+        cmocka_unit_test(test_abi_tag),
+        cmocka_unit_test(test_suid_debug),
+        cmocka_unit_test(test_origin_of_explicit_starts),
+        cmocka_unit_test(test_audit_tags_of_the_program),
+        cmocka_unit_test(test_filter_of_the_program),
+    };
+
+    return UNIT_RUN(tests);
+}
