@@ -25,13 +25,12 @@ static const char *method_text(const struct plan_view *view, const char *strateg
                                     : strategy;
 }
 
-/* A paragraph: words of `text`, lines indented by `indent` columns. */
-static void paragraph(const struct plan_view *view, int indent, const char *text)
+/* The words of `text`, further lines indented by `indent` columns, where the first one starts. */
+static void words(const struct plan_view *view, int indent, const char *text)
 {
     const size_t width = view->term.width > 60 ? view->term.width - 1 : 99;
     size_t column = (size_t)indent, len;
 
-    fprintf(view->to, "%*s", indent, "");
     for (; *text; text += len + (text[len] == ' ')) {
         len = strcspn(text, " ");
         if (column > (size_t)indent && column + 1 + len > width) {
@@ -42,6 +41,26 @@ static void paragraph(const struct plan_view *view, int indent, const char *text
             (size_t)fprintf(view->to, "%s%.*s", column > (size_t)indent ? " " : "", (int)len, text);
     }
     fputc('\n', view->to);
+}
+
+static void paragraph(const struct plan_view *view, int indent, const char *text)
+{
+    fprintf(view->to, "%*s", indent, "");
+    words(view, indent, text);
+}
+
+/* What a strategy does to a program, in a few words. */
+static const char *summary(const struct plan_object *object)
+{
+    size_t i;
+
+    for (i = 0; i < N_METHODS; i++) {
+        const struct strategy *s = strategy_of((enum method)i);
+
+        if (!strcmp(s->name, object->strategy) && !strcmp(scope_name(s->scope), object->scope))
+            return s->summary;
+    }
+    return "";
 }
 
 /* ---- numbers */
@@ -162,9 +181,9 @@ static void judgements(const struct plan_view *view, const struct plan_option *o
     for (i = 0; i < o->n_judgements; i++) {
         const struct plan_judgement *j = &o->judgement[i];
 
-        fprintf(view->to, "    %s%-15s%s%-17s%s\n",
-                term_style(&view->term, verdict_style(j->verdict)), verdict_name(j->verdict),
-                term_style(&view->term, STYLE_PLAIN), j->criterion, j->reason);
+        fprintf(view->to, "    %s%-15s%s%-17s", term_style(&view->term, verdict_style(j->verdict)),
+                verdict_name(j->verdict), term_style(&view->term, STYLE_PLAIN), j->criterion);
+        words(view, 36, j->reason);
         if (all && j->scenario)
             fprintf(view->to, "          simulated: %s\n", j->scenario);
         for (k = 0; all && k < j->n_evidence; k++)
@@ -222,8 +241,7 @@ static void list_run_path(const struct plan_view *view, const struct edit *e)
     const char **component;
     size_t n = run_path_split(view->arena, e->run_path, &component), i;
 
-    fprintf(view->to,
-            "    run path   %zu directories, the farm and what must follow it in front:\n", n);
+    fprintf(view->to, "    run path   %zu directories, the old ones last and complete:\n", n);
     for (i = 0; i < n && (view->explain || i < NAMES_SHOWN); i++)
         fprintf(view->to, "               %s\n", shown(view, component[i]));
     if (i < n)
@@ -281,7 +299,8 @@ static void print_object(const struct plan_view *view, const struct plan_object 
     fprintf(view->to, "%s%s: %s%s\n", term_style(&view->term, STYLE_BOLD),
             shown(view, object->path), method_text(view, object->strategy, object->scope),
             term_style(&view->term, STYLE_PLAIN));
-    paragraph(view, 2, arena_printf(view->arena, "%s [%s]", object->reason, object->rule));
+    paragraph(view, 2, summary(object));
+    paragraph(view, 2, arena_printf(view->arena, "because: %s [%s]", object->reason, object->rule));
     numbers(view, object);
     other_levels(view, object);
     losers(view, object);

@@ -153,6 +153,48 @@ static void note_cleared(const struct subject *s, struct plan_object *object, st
                                   s->member[i].cleared));
 }
 
+/* Declared dlopens that were found before and are not after. */
+static size_t lost_dlopens(const struct trace *before, const struct trace *after)
+{
+    size_t i, k = 0, n = 0;
+
+    for (i = 0; i < before->n_requests; i++) {
+        if (before->request[i].kind != REQUEST_DLOPEN)
+            continue;
+        while (k < after->n_requests && after->request[k].kind != REQUEST_DLOPEN)
+            k++;
+        n += before->request[i].answer >= 0 &&
+             (k >= after->n_requests || after->request[k].answer < 0);
+        k++;
+    }
+    return n;
+}
+
+/* Start-up learns less about directories, so that later dlopens may ask more. */
+static void note_dlopens(const struct decision *d, struct plan_object *object, struct arena *arena)
+{
+    const struct subject *s = d->subject;
+    const struct scenario scenario = {.declared = true};
+    CLEANUP(run_close) struct run before = {0};
+    CLEANUP(run_close) struct run after = {0};
+    struct err err; /* a note more or less is no reason to fail */
+    size_t lost;
+
+    if (simulate(s, NULL, &scenario, s->policy_level, &before, &err) < 0 ||
+        simulate(s, &d->option[d->chosen].edits, &scenario, s->policy_level, &after, &err) < 0 ||
+        before.trace.dlopen.opens == 0)
+        return;
+    lost = lost_dlopens(&before.trace, &after.trace);
+    add_note(object, arena,
+             arena_printf(
+                 arena,
+                 "what it and its libraries declare they will dlopen, each once: %" PRIu32
+                 "+%" PRIu32 " failed calls as built, %" PRIu32 "+%" PRIu32 " afterwards%s",
+                 before.trace.dlopen.failed_opens, before.trace.dlopen.failed_stats,
+                 after.trace.dlopen.failed_opens, after.trace.dlopen.failed_stats,
+                 lost ? arena_printf(arena, "; %zu of them are not found any more", lost) : ""));
+}
+
 static void add_notes(const struct decision *d, struct plan_object *object, struct arena *arena)
 {
     const struct subject *s = d->subject;
@@ -167,6 +209,8 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
                               "LD_LIBRARY_PATH and LD_PRELOAD it may set, and checked with "
                               "them",
                               str_escape(arena, s->wrapper)));
+    if (d->chosen != METHOD_NONE)
+        note_dlopens(d, object, arena);
     if (!(METHOD_BIT(d->chosen) & METHODS_FARM))
         return;
     note_left_out(d, object, arena);

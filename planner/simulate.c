@@ -86,7 +86,7 @@ int simulate(const struct subject *s, const struct edits *edits, const struct sc
              size_t level, struct run *ret_run, struct err *err)
 {
     struct run run = {.world = world_overlay(s->world)};
-    struct start start = {.program = s->program, .record = true};
+    struct start start = {.program = s->program, .record = true, .declared = scenario->declared};
     const char **env;
     int r = set_up(s, edits, scenario, &run, err);
 
