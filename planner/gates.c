@@ -118,6 +118,8 @@ static const char *unresolved(const struct subject *s, enum method method)
     size_t i;
 
     (void)method;
+    if (s->level[0].trace.exit == s->trace->exit && s->trace->exit != EXIT_OK)
+        return arena_printf(s->arena, "it does not start: %s", s->trace->exit_text);
     for (i = 0; i < s->n_levels; i++)
         if (s->level[i].trace.exit != EXIT_OK)
             return arena_printf(s->arena, "it does not start on %s: %s", s->level[i].cpu.name,

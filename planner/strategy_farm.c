@@ -60,30 +60,55 @@ static const struct loaded *answer_on(const struct trace *trace, const struct wa
 }
 
 /*
- * The links of one name. Levels are lowest first: the lowest one's answer is linked under the plain
- * name, each level with another answer than the one below gets its own below glibc-hwcaps/, as the
- * loader looks from the best level down to the plain name.
+ * The answers of one name, a level each, lowest first. Returns NULL, or why there is none. Marks
+ * the levels whose answer is another than the one below: they need a sub-directory.
  */
-static const char *link_name(const struct subject *s, const struct wanted *w, struct links *links)
+static const char *find_answers(const struct subject *s, const struct wanted *w,
+                                const struct loaded **answer, bool *variant)
 {
-    const struct loaded *below = NULL, *answer;
     size_t i;
 
     for (i = 0; i < s->n_levels; i++) {
-        const struct trace *trace = &s->level[i].trace;
-
-        answer = answer_on(trace, w);
-        if (!answer || !answer->node)
+        answer[i] = answer_on(&s->level[i].trace, w);
+        if (!answer[i] || !answer[i]->node)
             return arena_printf(s->arena, "%s has no answer on %s", w->name, s->level[i].cpu.name);
-        if (below && same_file(below, answer))
+        if (i == 0 || same_file(answer[i - 1], answer[i]))
             continue;
-        if (below && trace->profile.n_levels == 0)
+        if (s->level[i].trace.profile.n_levels == 0)
             return arena_printf(s->arena, "%s depends on the CPU in a way a farm cannot mirror",
                                 w->name);
-        add_link(s->arena, links,
-                 below ? str_join(s->arena, trace->profile.caps[0], w->name) : w->name,
-                 world_path(s->arena, answer->node));
-        below = answer;
+        variant[i] = true;
+    }
+    return NULL;
+}
+
+/*
+ * The links of all names. The lowest level's answer is linked under the plain name. Where one name
+ * has a build for a level, that level's sub-directory gets links for all of them: it exists then,
+ * so that the loader looks into it for every name, and should not do so in vain.
+ */
+static const char *make_links(const struct subject *s, const struct wanted *wanted, size_t n,
+                              struct links *links)
+{
+    const struct loaded *answer[MAX_LEVELS];
+    bool variant[MAX_LEVELS] = {0};
+    const char *why_not;
+    size_t i, k;
+
+    for (i = 0; i < n; i++)
+        if (!keep_out_of_farm(s, &wanted[i]) &&
+            (why_not = find_answers(s, &wanted[i], answer, variant)))
+            return why_not;
+    for (i = 0; i < n; i++) {
+        if (keep_out_of_farm(s, &wanted[i]))
+            continue;
+        (void)find_answers(s, &wanted[i], answer, variant);
+        for (k = 0; k < s->n_levels; k++)
+            if (k == 0 || variant[k])
+                add_link(s->arena, links,
+                         k ? str_join(s->arena, s->level[k].trace.profile.caps[0], wanted[i].name)
+                           : wanted[i].name,
+                         world_path(s->arena, answer[k]->node));
     }
     return NULL;
 }
@@ -121,14 +146,12 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     size_t n_front = 0;
 
     *ret_edits = (struct edits){0};
-    for (i = 0; i < n && !*ret_why_not; i++) {
+    for (i = 0; i < n; i++) {
         needed[i] = wanted[i].name;
-        if (!keep_out_of_farm(s, &wanted[i]))
-            *ret_why_not = link_name(s, &wanted[i], &links);
-        else if (wanted[i].opened && !strchr(wanted[i].name, '/') &&
-                 wanted[i].request->stage != STAGE_LIBRARY_PATH)
+        if (keep_out_of_farm(s, &wanted[i]) && wanted[i].opened && !strchr(wanted[i].name, '/'))
             add_once(s->arena, &tail, opened_directory(s->arena, s->trace, wanted[i].opened));
     }
+    *ret_why_not = make_links(s, wanted, n, &links);
     if (!*ret_why_not && links.n == 0)
         *ret_why_not = "no name could be answered by a farm";
     if (!*ret_why_not)

@@ -177,7 +177,13 @@ static void farms_mirror_builds_for_better_cpus(void **state UNUSED)
     static const struct store_object more[] = {
         {"d/lib/glibc-hwcaps/x86-64-v3/libd.so", .needed = "libe.so", .run_path = "@e/lib"},
     };
-    static const char *const expected[] = {"glibc-hwcaps/x86-64-v3/libd.so",
+    /* the sub-directory exists, so it has every name */
+    static const char *const expected[] = {"glibc-hwcaps/x86-64-v3/liba.so.1",
+                                           "glibc-hwcaps/x86-64-v3/libb.so.1",
+                                           "glibc-hwcaps/x86-64-v3/libc.so.6",
+                                           "glibc-hwcaps/x86-64-v3/libc1.so",
+                                           "glibc-hwcaps/x86-64-v3/libd.so",
+                                           "glibc-hwcaps/x86-64-v3/libe.so",
                                            "liba.so.1",
                                            "libb.so.1",
                                            "libc.so.6",
@@ -197,9 +203,10 @@ static void farms_mirror_builds_for_better_cpus(void **state UNUSED)
     assert_int_equal(farm->n_links, ARRAY_LEN(expected));
     for (i = 0; i < farm->n_links; i++)
         assert_string_equal(farm->link[i].name, expected[i]);
-    assert_string_equal(farm->link[0].target,
+    assert_string_equal(farm->link[0].target, store_path(store, "a/lib/liba.so.1"));
+    assert_string_equal(farm->link[4].target,
                         store_path(store, "d/lib/glibc-hwcaps/x86-64-v3/libd.so"));
-    assert_string_equal(farm->link[5].target, store_path(store, "d/lib/libd.so"));
+    assert_string_equal(farm->link[10].target, store_path(store, "d/lib/libd.so"));
     store_free(store);
 }
 
