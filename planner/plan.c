@@ -111,7 +111,8 @@ static void note_left_out(const struct decision *d, struct plan_object *object, 
 {
     const struct subject *s = d->subject;
     const struct storm *after = &d->option[d->chosen].verdicts.after[s->policy_level];
-    const size_t k = s->trace->profile.n_caps - 1; /* the last one is the directory itself */
+    const size_t n_caps = s->trace->profile.n_caps;
+    const size_t k = n_caps ? n_caps - 1 : 0; /* the last one is the directory itself */
     struct str names = {.arena = arena};
     struct wanted *wanted;
     size_t n = wanted_list(s, d->option[d->chosen].strategy->scope, &wanted), i, n_left = 0;

@@ -234,6 +234,28 @@ static void own_is_what_is_left_when_lifting_is_gated(void **state UNUSED)
     store_free(store);
 }
 
+static void musl_is_lifted_too(void **state UNUSED)
+{
+    struct store *store = chain(12, "app/bin/app");
+    const char *path = store_path(store, "glibc/lib/ld-linux-x86-64.so.2");
+    struct object *loader = arena_memdup(
+        &store->arena, world_object(store->world, world_walk(store->world, NULL, path).node),
+        sizeof(*loader));
+    struct ldso musl = {.libc = LIBC_MUSL, .version = "1.2.5", .lib = "lib"};
+    struct subject s;
+    struct decision d;
+    struct err err;
+
+    loader->ldso = &musl;
+    assert_int_equal(overlay_object(store->world, path, loader, &err), 0);
+    decide_for(store, &s, &d);
+    expect(&d, METHOD_FARM_LIFTED, "lifted");
+    assert_int_equal(option_failed(&d, METHOD_FARM_LIFTED), 0); /* no levels, no stats */
+    assert_string_equal(d.option[METHOD_ABSOLUTE_LIFTED].rule, "musl");
+    assert_string_equal(d.option[METHOD_NOTE_OWN].rule, "musl");
+    store_free(store);
+}
+
 /* ---- packages */
 
 static void plan_for(struct store *store, const char *path, struct plan *ret_plan)
@@ -332,6 +354,7 @@ int main(void)
         cmocka_unit_test(scope_own_where_a_wrapper_replaces_driver_libraries),
         cmocka_unit_test(an_override_that_lifting_would_reorder_is_seen),
         cmocka_unit_test(own_is_what_is_left_when_lifting_is_gated),
+        cmocka_unit_test(musl_is_lifted_too),
         cmocka_unit_test(programs_of_a_package_share_a_farm),
         cmocka_unit_test(a_name_that_means_two_files_needs_two_farms),
         cmocka_unit_test(hashes_are_left_out),
