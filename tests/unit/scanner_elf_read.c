@@ -42,7 +42,7 @@ static const char go_note[] = "some build id";
 static const struct elf_note notes[] = {
     {"GNU", NT_GNU_ABI_TAG, "\0\0\0\0\3\0\0\0\2\0\0\0\0\0\0\0", 16},
     {"GNU", NT_GNU_BUILD_ID, "0123456789abcdefghij", 20},
-    {"NixOS", NT_NIXOS_RESOLUTION, "libone.so.1\0=/s/one/libone.so.1\0", 34},
+    {"NixOS", NT_NIXOS_RESOLUTION, "libone.so.1\0=/s/one/libone.so.1\0", 33},
     {"FDO", 0x407c0c0a, "[{\"soname\":[\"libx.so.1\"]}]", 27},
     {"Go", 4, go_note, sizeof(go_note)},
 };
@@ -106,7 +106,7 @@ static void reads_everything(void **state)
     assert_true(o->has_abi_tag);
     assert_int_equal(o->abi_tag[1], 3);
     assert_int_equal(o->build_id.size, 20);
-    assert_int_equal(o->resolution.size, 34);
+    assert_int_equal(o->resolution.size, 33);
     assert_int_equal(o->n_dlopen_notes, 1);
     assert_int_equal(o->imports, IMPORT_DLOPEN | IMPORT_DLADDR | IMPORT_DL_ITERATE_PHDR);
     assert_true(o->layout & LAYOUT_GO);
