@@ -182,7 +182,7 @@ static int scan(struct arguments *a, struct progress_line *line, struct err *err
 {
     CLEANUP(db_closep) struct db *db = NULL;
     const char *path = options_db(&a->common);
-    struct scan_result result;
+    struct scan_result result = {0};
     struct index_totals totals;
     int r = make_absolute(a, err);
 

@@ -239,8 +239,10 @@ static int refresh_directory(struct index *index, const struct stale *dir, struc
             continue; /* gone meanwhile: the next scan tells */
         r = identity.nlink > 1 ? index_add_inode(index, object, identity.dev, identity.ino, err)
                                : drop_of_package(index, SQL_INODE_DROP, object, err);
-        if (r < 0)
+        if (r < 0) {
+            stmt_reset(s);
             return r;
+        }
     }
     if (r == 0 && (s = index_prepare(index, SQL_DIRECTORY_CHANGED, err)) == NULL)
         return -err->code;

@@ -179,12 +179,11 @@ static int read_closure_file(struct scan *scan, const char *path, struct err *er
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t size = 0;
-    ssize_t n;
     int r = 0;
 
     if (!file)
         return err_set(err, errno, "closure file '%s': %s", path, strerror(errno));
-    while (r == 0 && (n = getline(&line, &size, file)) > 0) {
+    while (r == 0 && getline(&line, &size, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0])
             r = want_given(scan, line, err);
