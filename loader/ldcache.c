@@ -22,6 +22,7 @@ enum {
     OLD_HEADER_SIZE = 16,
     OLD_ENTRY_SIZE = 12,
     EXTENSION_TAG_HWCAPS = 1,
+    V_COUNT_CHECKED = 32, /* before, entries that a short file lacks are read as zeros */
     V_HWCAPS = 33,
     V_PLAIN_ONLY = 40,
 };
@@ -94,7 +95,7 @@ struct ldcache *ldcache_parse(struct arena *arena, const struct profile *profile
     if (c->len <= HEADER_SIZE || memcmp(c->bytes, NEW_MAGIC, strlen(NEW_MAGIC)) != 0)
         return NULL;
     c->n_entries = word(c, 20);
-    if ((c->len - HEADER_SIZE) / ENTRY_SIZE < c->n_entries)
+    if (profile->version >= V_COUNT_CHECKED && (c->len - HEADER_SIZE) / ENTRY_SIZE < c->n_entries)
         return NULL;
     flags = (unsigned char)c->bytes[28] & 3;
     if (profile->version >= V_HWCAPS && flags != 0 && flags != little)
