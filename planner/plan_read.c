@@ -57,8 +57,7 @@ static int read_texts(const struct reader *r, json_t *array, const char *place,
     if (!json_is_array(array) || json_array_size(array) > MAX_PLAN_LIST)
         return refuse(r, place, "expected a list of strings, not too long");
     list = arena_calloc(r->arena, json_array_size(array) + 1, sizeof(*list));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         if (!json_is_string(value))
             return refuse(r, place, "expected strings only");
         list[i] = text(r, json_string_value(value));
@@ -83,8 +82,7 @@ static int read_links(const struct reader *r, json_t *links, const char *place, 
     if (!json_is_object(links) || json_object_size(links) > MAX_PLAN_LIST)
         return refuse(r, place, "links: expected an object, not too large");
     e->link = arena_calloc(r->arena, json_object_size(links) + 1, sizeof(*e->link));
-    json_object_foreach(links, name, value)
-    {
+    json_object_foreach (links, name, value) {
         struct farm_link *link = &e->link[e->n_links++];
 
         link->name = text(r, name);
@@ -106,8 +104,7 @@ static int read_renames(const struct reader *r, json_t *renames, const char *pla
     if (!json_is_object(renames) || json_object_size(renames) > MAX_PLAN_LIST)
         return refuse(r, place, "renames: expected an object, not too large");
     e->renames = arena_calloc(r->arena, json_object_size(renames) + 1, sizeof(*e->renames));
-    json_object_foreach(renames, name, value)
-    {
+    json_object_foreach (renames, name, value) {
         if (!json_is_string(value))
             return refuse(r, place, "renames: expected strings");
         e->renames[e->n_renames++] =
@@ -125,8 +122,7 @@ static int read_pairs(const struct reader *r, json_t *pairs, const char *place, 
 
     if (!json_is_array(pairs) || json_array_size(pairs) > MAX_PLAN_LIST)
         return refuse(r, place, "pairs: expected a list, not too long");
-    json_array_foreach(pairs, i, pair)
-    {
+    json_array_foreach (pairs, i, pair) {
         if (unpack(r, pair, place, "[s, s!]", &name, &list) < 0)
             return -EINVAL;
         name = text(r, name);
@@ -187,8 +183,7 @@ static int read_edits(const struct reader *r, json_t *array, const char *place, 
     if (!json_is_array(array) || json_array_size(array) > MAX_PLAN_EDITS)
         return refuse(r, place, "edits: expected a list, not too long");
     edits->item = arena_calloc(r->arena, json_array_size(array) + 1, sizeof(*edits->item));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         if (read_edit(r, value, arena_printf(r->arena, "%s.edits[%zu]", place, i),
                       &edits->item[edits->n++]) < 0)
             return -EINVAL;
@@ -253,8 +248,7 @@ static int read_levels(const struct reader *r, json_t *array, const char *place,
     if (!json_is_array(array) || json_array_size(array) > MAX_LEVELS)
         return refuse(r, place, "storm: expected a list of CPU levels");
     o->level = arena_calloc(r->arena, MAX_LEVELS, sizeof(*o->level));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         if (read_level(r, value, arena_printf(r->arena, "%s.storm[%zu]", place, i),
                        &o->level[o->n_levels++]) < 0)
             return -EINVAL;
@@ -271,8 +265,7 @@ static int read_evidence(const struct reader *r, json_t *array, const char *plac
     if (!json_is_array(array) || json_array_size(array) > MAX_EVIDENCE)
         return refuse(r, place, "evidence: expected a list, not too long");
     j->evidence = arena_calloc(r->arena, json_array_size(array) + 1, sizeof(*j->evidence));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         struct evidence *e = &j->evidence[j->n_evidence++];
 
         if (unpack(r, value, place, "{s?s, s?s, s?s, s?s, s?s!}", "object", &e->object, "soname",
@@ -317,8 +310,7 @@ static int read_judgements(const struct reader *r, json_t *array, const char *pl
     if (!json_is_array(array) || json_array_size(array) > 64)
         return refuse(r, place, "criteria: expected a list, not too long");
     o->judgement = arena_calloc(r->arena, json_array_size(array) + 1, sizeof(*o->judgement));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         if (read_judgement(r, value, arena_printf(r->arena, "%s.criteria[%zu]", place, i),
                            &o->judgement[o->n_judgements++]) < 0)
             return -EINVAL;
@@ -355,8 +347,7 @@ static int read_options(const struct reader *r, json_t *array, const char *place
     if (!json_is_array(array) || json_array_size(array) == 0 || json_array_size(array) > 64)
         return refuse(r, place, "options: expected a list, not empty, not too long");
     object->option = arena_calloc(r->arena, json_array_size(array), sizeof(*object->option));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         struct plan_option *o = &object->option[object->n_options++];
 
         if (read_option(r, value, arena_printf(r->arena, "%s.options[%zu]", place, i), o) < 0)
@@ -482,8 +473,7 @@ int plan_parse(json_t *json, const char *where, struct arena *arena, struct plan
     if (!json_is_array(objects) || json_array_size(objects) > MAX_PLAN_OBJECTS)
         return refuse(&r, "objects", "expected a list, not too long");
     plan.object = arena_calloc(arena, json_array_size(objects) + 1, sizeof(*plan.object));
-    json_array_foreach(objects, i, value)
-    {
+    json_array_foreach (objects, i, value) {
         if (read_object(&r, &plan, value, arena_printf(arena, "objects[%zu]", i),
                         &plan.object[plan.n_objects++]) < 0)
             return -EINVAL;

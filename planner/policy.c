@@ -56,8 +56,7 @@ static int read_paths(json_t *array, const char *key, struct arena *arena, const
     if (!array)
         return 0;
     path = arena_calloc(arena, json_array_size(array) + 1, sizeof(*path));
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach (array, i, value) {
         if (!json_is_string(value) || json_string_value(value)[0] != '/')
             return err_set(err, EINVAL, "policy: '%s' must be a list of absolute paths", key);
         path[i] = str_unescape(arena, json_string_value(value));
