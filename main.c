@@ -21,6 +21,7 @@ static const struct command *const commands[] = {
     &cmd_trace,
     &cmd_check,
     &cmd_plan,
+    &cmd_apply,
     &cmd_syspath,
     NULL,
     // clang-format on

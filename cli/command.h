@@ -20,5 +20,5 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
 };
 
-extern const struct command cmd_check, cmd_scan, cmd_storm, cmd_trace;
+extern const struct command cmd_apply, cmd_check, cmd_scan, cmd_storm, cmd_trace;
 extern const struct command cmd_plan, cmd_syspath;

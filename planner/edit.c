@@ -136,8 +136,15 @@ static void rename_verneed(struct object *object, const struct edit *edit, struc
             }
 }
 
-static int apply_file(const struct edit *edit, struct world *overlay, struct arena *arena,
-                      struct err *err)
+/* A resolution note holds for the needed list and the run path that it was made for. */
+static bool makes_stale(const struct edits *edits, const struct edit *edit)
+{
+    return (edit->kind == EDIT_NEEDED || edit->kind == EDIT_RUN_PATH) &&
+           !edits_find(edits, EDIT_NOTE, edit->path);
+}
+
+static int apply_file(const struct edits *edits, const struct edit *edit, struct world *overlay,
+                      struct arena *arena, struct err *err)
 {
     struct place at = world_walk(overlay, NULL, edit->path);
     const struct object *facts;
@@ -150,6 +157,8 @@ static int apply_file(const struct edit *edit, struct world *overlay, struct are
     if (!facts)
         return err_set(err, ENOEXEC, "'%s' cannot be edited: it is not an ELF file", edit->path);
     changed = arena_memdup(arena, facts, sizeof(*facts));
+    if (makes_stale(edits, edit))
+        changed->resolution = (struct note){0};
     switch (edit->kind) {
     case EDIT_NEEDED:
         r = change_needed(changed, edit, arena, err);
@@ -179,6 +188,6 @@ int edits_apply(const struct edits *edits, struct world *overlay, struct arena *
 
     for (i = 0; i < edits->n && r == 0; i++)
         r = edits->item[i].kind == EDIT_FARM ? apply_farm(&edits->item[i], overlay, arena, err)
-                                             : apply_file(&edits->item[i], overlay, arena, err);
+                                             : apply_file(edits, &edits->item[i], overlay, arena, err);
     return r;
 }

@@ -74,7 +74,8 @@ const struct edit *edits_find(const struct edits *edits, enum edit_kind kind, co
 /*
  * Lay the edits over a world. The changed facts are kept in `arena`, which must outlive the
  * overlay. Fails when a file is not there or an edit cannot be expressed (a needed list for an
- * object that has DT_AUXILIARY or DT_FILTER, whose place among the needed would be lost).
+ * object that has DT_AUXILIARY or DT_FILTER, whose place among the needed would be lost). A
+ * resolution note that a new needed list or run path makes stale goes, unless an edit sets it.
  */
 MUST_CHECK int edits_apply(const struct edits *edits, struct world *overlay, struct arena *arena,
                            struct err *err);

@@ -232,16 +232,18 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
 
 /* ---- objects */
 
-static void add_expect(const struct subject *s, struct plan_expect *expect, struct arena *arena)
+struct plan_expect plan_expect_of(const struct subject *s, struct arena *arena)
 {
-    size_t i;
+    struct plan_expect expect = {
+        .needed = arena_calloc(arena, s->object->n_needs + 1, sizeof(*expect.needed)),
+        .interp = hash_free(s->policy, arena, s->object->interp),
+    };
 
-    expect->needed = arena_calloc(arena, s->object->n_needs + 1, sizeof(*expect->needed));
-    for (i = 0; i < s->object->n_needs; i++)
-        expect->needed[expect->n_needed++] = hash_free(s->policy, arena, s->object->need[i].name);
+    for (size_t i = 0; i < s->object->n_needs; i++)
+        expect.needed[expect.n_needed++] = hash_free(s->policy, arena, s->object->need[i].name);
     if (s->object->runpath || s->object->rpath)
-        expect->run_path = hash_free(s->policy, arena, old_run_path(s));
-    expect->interp = hash_free(s->policy, arena, s->object->interp);
+        expect.run_path = hash_free(s->policy, arena, old_run_path(s));
+    return expect;
 }
 
 void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
@@ -266,7 +268,7 @@ void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
         .n_libraries = (uint32_t)subject_libraries(s),
         .n_options = N_METHODS,
     };
-    add_expect(s, &object->expect, arena);
+    object->expect = plan_expect_of(s, arena);
     object->option = arena_calloc(arena, N_METHODS, sizeof(*object->option));
     for (i = 0; i < N_METHODS; i++) {
         const struct candidate *o = &d->option[i];

@@ -86,6 +86,9 @@ void plan_init(struct plan *ret_plan, const struct subject *subject, struct aren
 /* Add the program of a decision. Texts are borrowed from the decision's arena. */
 void plan_add(struct plan *plan, const struct decision *decision, struct arena *arena);
 
+/* What the program of a subject is like now, paths without hashes. */
+struct plan_expect plan_expect_of(const struct subject *subject, struct arena *arena);
+
 /* The option chosen for an object; never NULL. */
 const struct plan_option *plan_chosen(const struct plan_object *object);
 

@@ -150,6 +150,38 @@ json_t *policy_json(const struct policy *policy)
     return out;
 }
 
+int policy_of_plan(const char *text, struct arena *arena, struct policy *ret_policy,
+                   struct err *err)
+{
+    struct policy p = defaults;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const char *name, *reader;
+    int overrides, absolute, cautious, small, saving, lift, r;
+    json_t *stores;
+
+    if (!root ||
+        json_unpack(root, "{s:s, s:s, s:b, s:b, s:b, s:i, s:i, s:i, s:o}", "name", &name, "reader",
+                    &reader, "overrides", &overrides, "absolute", &absolute, "cautious", &cautious,
+                    "small_graph", &small, "min_saving", &saving, "lift_saving", &lift, "stores",
+                    &stores) ||
+        small < 0 || saving < 0 || lift < 0 || find_reader(reader, &p.reader) < 0) {
+        json_decref(root);
+        return err_set(err, EINVAL, "the plan's policy lacks something, or has it wrong");
+    }
+    p.name = str_unescape(arena, name);
+    p.overrides = overrides;
+    p.absolute = absolute;
+    p.cautious = cautious;
+    p.small_graph = (uint32_t)small;
+    p.min_saving = (uint32_t)saving;
+    p.lift_saving = (uint32_t)lift;
+    r = read_paths(stores, "stores", arena, &p.store, &p.n_stores, err);
+    json_decref(root);
+    if (r == 0)
+        *ret_policy = p;
+    return r;
+}
+
 const char *policy_package(const struct policy *policy, struct arena *arena, const char *path)
 {
     size_t i, len;

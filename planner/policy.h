@@ -39,6 +39,10 @@ const struct policy *policy_default(void);
 MUST_CHECK int policy_read(const char *path, struct arena *arena, struct policy *ret_policy,
                            struct err *err);
 
+/* The policy that a plan was made under, by the JSON text that policy_json() wrote into it. */
+MUST_CHECK int policy_of_plan(const char *text, struct arena *arena, struct policy *ret_policy,
+                              struct err *err);
+
 /* How the policy is named in plans, so that two machines can see that they decided alike. */
 json_t *policy_json(const struct policy *policy);
 

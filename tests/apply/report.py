@@ -17,8 +17,13 @@ class Report:
             function(*args)
             self.passed += 1
         except Failed as failure:
-            self.failed += 1
-            print(f"FAILED {name}: {failure}")
+            self.fail(name, failure)
+        except (OSError, subprocess.SubprocessError, ValueError, KeyError) as failure:
+            self.fail(name, f"{type(failure).__name__}: {failure}")
+
+    def fail(self, name, why):
+        self.failed += 1
+        print(f"FAILED {name}: {why}")
 
     def skip(self, name, why):
         self.skipped += 1

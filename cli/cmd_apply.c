@@ -1,0 +1,273 @@
+/*
+ * stormlint apply PLAN...: carry plans out, prove what came of it, or change nothing.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/options.h"
+#include "loader/storm.h"
+#include "planner/apply.h"
+#include "planner/plan_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPT_OUTPUT = 0x100, OPT_OUT, OPT_STALE, OPT_POLICY, OPT_ROOT, OPT_JSON };
+
+struct options_apply {
+    struct apply_options apply;
+    struct apply_output *output;
+    const char **plan;
+    size_t n_plans;
+    const char *policy;
+    bool json;
+    struct arena arena;
+};
+
+static const struct argp_option rows[] = {
+    {"output", OPT_OUTPUT, "NAME=DIR", 0,
+     "The package's output NAME is DIR: edit it in place (repeatable)", 0},
+    {"out", OPT_OUT, "DIR", 0,
+     "Write edited copies and farms below DIR; the package stays as it is", 0},
+    {"stale", OPT_STALE, "replan|skip|fail", 0,
+     "When a program is not what its plan expects: decide anew, leave it, or change nothing at "
+     "all (default)",
+     0},
+    {"policy", OPT_POLICY, "FILE", 0, "Decide under this policy, not under the plan's own", 0},
+    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
+    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+    {0},
+};
+
+static const char *absolute(struct options_apply *o, const char *path)
+{
+    char here[PATH_MAX];
+
+    if (*path == '/' || !getcwd(here, sizeof(here)))
+        return arena_strdup(&o->arena, path);
+    return str_join(&o->arena, here, path);
+}
+
+/* Without slashes at its end. */
+static const char *directory(struct options_apply *o, const char *path)
+{
+    char *text = arena_strdup(&o->arena, absolute(o, path));
+
+    for (size_t n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
+        text[n - 1] = '\0';
+    return text;
+}
+
+static void add_output(struct options_apply *o, const char *arg, const struct argp_state *state)
+{
+    const char *equals = strchr(arg, '=');
+    const size_t n = o->apply.n_outputs;
+
+    if (!equals || equals == arg || !equals[1])
+        argp_error(state, "--output wants NAME=DIR, not '%s'", arg);
+    o->output = arena_grow(&o->arena, o->output, n, sizeof(*o->output));
+    o->output[n] = (struct apply_output){
+        .name = arena_strndup(&o->arena, arg, (size_t)(equals - arg)),
+        .dir = directory(o, str_unescape(&o->arena, equals + 1)),
+    };
+    o->apply.output = o->output;
+    o->apply.n_outputs++;
+}
+
+static void set_stale(struct options_apply *o, const char *arg, const struct argp_state *state)
+{
+    static const char *const words[] = {
+        [STALE_FAIL] = "fail", [STALE_REPLAN] = "replan", [STALE_SKIP] = "skip"};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (strcmp(words[i], arg) == 0) {
+            o->apply.stale = (enum stale)i;
+            return;
+        }
+    }
+    argp_error(state, "--stale wants replan, skip or fail, not '%s'", arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options_apply *o = state->input;
+
+    switch (key) {
+    case OPT_OUTPUT:
+        add_output(o, arg, state);
+        return 0;
+    case OPT_OUT:
+        o->apply.copies = directory(o, str_unescape(&o->arena, arg));
+        return 0;
+    case OPT_STALE:
+        set_stale(o, arg, state);
+        return 0;
+    case OPT_POLICY:
+        o->policy = arg;
+        return 0;
+    case OPT_ROOT:
+        o->apply.root = directory(o, str_unescape(&o->arena, arg));
+        return 0;
+    case OPT_JSON:
+        o->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        o->plan = arena_grow(&o->arena, o->plan, o->n_plans, sizeof(*o->plan));
+        o->plan[o->n_plans++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->n_plans == 0)
+            argp_error(state, "which plan?");
+        if (o->apply.n_outputs == 0 && !o->apply.copies)
+            argp_error(state, "where is the package? (--output NAME=DIR, or --out DIR for copies)");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "PLAN...",
+    .doc = "Carry out plans that 'stormlint plan -o' has written: edit the programs, make the "
+           "farms. Programs are resolved anew first, and everything is proved before and after "
+           "files change: the same libraries in the same order, calls as planned.\v"
+           "Each file is the old or the new one at every moment; when anything fails, all is put "
+           "back. A second call completes what a killed one has begun, or says that all is done. "
+           "Exit code: 0, done; 3, a plan cannot be read; 4, nothing was changed, and why.",
+};
+
+/* ---- what is told */
+
+static json_t *applied_json(const struct applied *a)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "path", a->path);
+    json_put_text(out, "state", applied_name(a->state));
+    json_put_text(out, "strategy", a->strategy);
+    json_put_text(out, "scope", a->scope);
+    json_put(out, "replanned", json_boolean(a->replanned));
+    json_put_text(out, "reason", a->reason);
+    json_put_text(out, "cpu", a->cpu);
+    if (a->state == APPLIED_EDITED || a->state == APPLIED_DONE) {
+        json_put(out, "before", storm_json(&a->before));
+        json_put(out, "after", storm_json(&a->after));
+    }
+    if (a->state == APPLIED_EDITED) {
+        json_put_int(out, "old_size", (int64_t)a->old_size);
+        json_put_int(out, "new_size", (int64_t)a->new_size);
+        json_put_text(out, "how", a->how);
+    }
+    return out;
+}
+
+static int print_json(const struct apply_result *result, struct err *err)
+{
+    json_t *out = json_object(), *objects = json_array();
+    int r;
+
+    for (size_t i = 0; i < result->n; i++)
+        json_push(objects, applied_json(&result->item[i]));
+    json_put(out, "objects", objects);
+    json_put_int(out, "links", (int64_t)result->n_links);
+    r = json_print(out, stdout, true, err);
+    json_decref(out);
+    return r;
+}
+
+static void print_applied(const struct applied *a, struct arena *arena)
+{
+    const char *path = str_escape(arena, a->path);
+
+    switch (a->state) {
+    case APPLIED_EDITED:
+        printf("%s: %s %s%s: %" PRIu64 " failed calls become %" PRIu64 " (%s); ", path, a->strategy,
+               a->scope, a->replanned ? ", planned anew" : "", storm_failed(&a->before),
+               storm_failed(&a->after), a->cpu);
+        if (a->new_size > a->old_size)
+            printf("%" PRIu64 " bytes longer (%s)\n", a->new_size - a->old_size, a->how);
+        else
+            printf("in place\n");
+        break;
+    case APPLIED_DONE:
+        printf("%s: done before: %s %s\n", path, a->strategy, a->scope);
+        break;
+    case APPLIED_NOTHING:
+        printf("%s: nothing to do%s%s\n", path, a->reason ? ": " : "", a->reason ? a->reason : "");
+        break;
+    case APPLIED_SKIPPED:
+        printf("%s: left alone: %s\n", path, a->reason);
+        break;
+    }
+}
+
+static void print_text(const struct apply_result *result, struct arena *arena)
+{
+    size_t n[APPLIED_SKIPPED + 1] = {0};
+
+    for (size_t i = 0; i < result->n; i++) {
+        print_applied(&result->item[i], arena);
+        n[result->item[i].state]++;
+    }
+    if (result->n > 1)
+        printf("%zu programs: %zu edited, %zu done before, %zu with nothing to do, %zu left alone; "
+               "%zu links made\n",
+               result->n, n[APPLIED_EDITED], n[APPLIED_DONE], n[APPLIED_NOTHING],
+               n[APPLIED_SKIPPED], result->n_links);
+}
+
+static int apply(struct options_apply *o)
+{
+    struct plan *plan = arena_calloc(&o->arena, o->n_plans, sizeof(*plan));
+    struct policy policy;
+    struct apply_result result;
+    struct err err = {0};
+
+    for (size_t i = 0; i < o->n_plans; i++) {
+        if (plan_read(o->plan[i], &o->arena, &plan[i], &err) < 0) {
+            log_error("%s", err.text);
+            return EXIT_INCOMPLETE;
+        }
+    }
+    if (o->policy) {
+        if (policy_read(o->policy, &o->arena, &policy, &err) < 0) {
+            log_error("%s", err.text);
+            return EXIT_USAGE;
+        }
+        o->apply.policy = &policy;
+    }
+    if (apply_plans(plan, o->n_plans, &o->apply, &o->arena, &result, &err) < 0) {
+        log_error("not applied: %s", err.text);
+        return EXIT_FAILED;
+    }
+    if (!o->json) {
+        print_text(&result, &o->arena);
+    } else if (print_json(&result, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options_apply o = {.apply = {.root = "/", .stale = STALE_FAIL}};
+    int code;
+
+    options_parse(&argp, argc, argv, &o);
+    code = apply(&o);
+    arena_release(&o.arena);
+    return code;
+}
+
+const struct command cmd_apply = {
+    .name = "apply",
+    .summary = "carry out plans: edit programs, make farms, prove it or undo it",
+    .run = run,
+};

@@ -1,0 +1,92 @@
+/*
+ * The insides of apply. Only planner/apply*.c include this.
+ *
+ *	apply_resolve.c  from a plan's object to edits of a file as it is now
+ *	apply_prove.c    is the start with a new file what was promised?
+ *	apply_files.c    files and links on disk, and how to undo each step
+ *	apply.c          the order of it all
+ */
+#pragma once
+
+#include "planner/apply.h"
+#include "planner/package.h"
+
+/* One program of a plan on its way. */
+struct target {
+    const struct plan *plan;
+    const struct plan_object *object;
+    const struct policy *policy;
+    const char *dir; /* the package as programs see it; NULL: the program is in none */
+    struct subject *subject;
+    struct edits edits;        /* for the file as it is now; empty: nothing to do */
+    const struct storm *after; /* promised for each level of the subject */
+    struct applied applied;
+
+    const char *disk;             /* the real file that is to be replaced or made */
+    const char *temp;             /* its edited copy beside it */
+    const struct object *changed; /* what was read back from there */
+};
+
+/* What can be undone, in order. */
+enum undo_kind {
+    UNDO_REMOVE,    /* a file or link that was made */
+    UNDO_DIRECTORY, /* a directory that was made */
+    UNDO_LINK,      /* a link that led to `other` */
+    UNDO_EXCHANGE,  /* `path` and `other` have changed names */
+};
+
+struct undo {
+    enum undo_kind kind;
+    const char *path, *other;
+};
+
+struct apply {
+    const struct apply_options *options;
+    struct arena *arena;
+    struct world *world;
+    struct target *target;
+    size_t n_targets;
+    struct undo *undo;
+    size_t n_undos;
+    int *lock; /* descriptors of the outputs */
+    size_t n_locks;
+    size_t n_links;
+};
+
+/* ---- apply_resolve.c */
+
+/* All programs of a plan as targets. */
+MUST_CHECK int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err);
+
+/* ---- apply_prove.c */
+
+/* The prepared copy is what was intended: facts as edited, files as before, calls as promised. */
+MUST_CHECK int prove_copy(const struct target *target, struct err *err);
+
+/* The same for a start in the file system as it is now. */
+MUST_CHECK int prove_final(const struct target *target, struct world *now, struct err *err);
+
+/* ---- apply_files.c */
+
+/* Where a path of the package is on disk: below the root, or among the copies. */
+const char *disk_path(const struct apply *apply, const struct target *target, const char *path);
+
+/* Keep others from the outputs while we work. -EBUSY: one is there already. */
+MUST_CHECK int files_lock(struct apply *apply, struct err *err);
+void files_unlock(struct apply *apply);
+
+/* Write the edited copy beside the file, on disk, read back. */
+MUST_CHECK int files_prepare(struct apply *apply, struct target *target, struct err *err);
+
+/* Make the links of a farm, on disk. */
+MUST_CHECK int files_farm(struct apply *apply, const struct target *target, const struct edit *farm,
+                          struct err *err);
+
+/* The copy takes the file's name. */
+MUST_CHECK int files_exchange(struct apply *apply, struct target *target, struct err *err);
+
+/* Undo everything that was done, as far as possible: the first failure is told. */
+MUST_CHECK int files_undo(struct apply *apply, struct err *err);
+
+/* Remove what is left of old files. */
+void files_finish(struct apply *apply);

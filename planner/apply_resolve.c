@@ -1,0 +1,361 @@
+#include "base/str.h"
+#include "planner/apply_internal.h"
+#include "planner/plan_json.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- where a plan's package is */
+
+static const struct apply_output *find_output(const struct apply_options *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (strcmp(o->output[i].name, name) == 0)
+            return &o->output[i];
+    return NULL;
+}
+
+/* The directory of the plan's output as programs see it, without links; NULL: of no package. */
+static int find_package(struct apply *apply, const struct plan *plan, const struct policy *policy,
+                        const char **ret_dir, struct err *err)
+{
+    const struct apply_output *output = find_output(apply->options, plan->key.output);
+    const char *dir = output ? output->dir : NULL;
+    struct place at;
+
+    *ret_dir = NULL;
+    if (plan->n_objects == 0)
+        return 0;
+    if (plan->object[0].path[0] == '/')
+        return 0;
+    if (!dir && apply->options->copies)
+        dir = policy_package(policy, apply->arena, plan->object[0].program);
+    if (!dir)
+        return err_set(err, EINVAL, "the plan is for output '%s' of %s, which was not given",
+                       plan->key.output, plan->key.pname);
+    at = world_walk(apply->world, NULL, dir);
+    if (at.error || at.node->kind != NODE_DIR)
+        return err_set(err, at.error ? at.error : ENOTDIR, "output '%s', '%s': %s",
+                       plan->key.output, dir, strerror(at.error ? at.error : ENOTDIR));
+    *ret_dir = world_path(apply->arena, at.node);
+    if (!str_same(policy_package(policy, apply->arena, *ret_dir), *ret_dir))
+        return err_set(err, EINVAL,
+                       "'%s' is no package of the plan's stores: edit copies of one (--out)",
+                       *ret_dir);
+    return 0;
+}
+
+/* ---- what a program is like now */
+
+static const char *list_text(struct arena *arena, const char *const *name, size_t n)
+{
+    struct str out = {.arena = arena};
+
+    str_add(&out, "");
+    for (size_t i = 0; i < n; i++)
+        str_printf(&out, "%s%s", i ? " " : "", str_escape(arena, name[i]));
+    return out.text;
+}
+
+/* NULL: it is what the plan expects; else what differs. */
+static const char *guard(const struct target *t, struct arena *arena)
+{
+    const struct plan_expect *expect = &t->object->expect;
+    const struct plan_expect now = plan_expect_of(t->subject, arena);
+    const char *a = list_text(arena, now.needed, now.n_needed);
+    const char *b = list_text(arena, expect->needed, expect->n_needed);
+
+    if (strcmp(a, b) != 0)
+        return arena_printf(arena, "it needs '%s', and the plan is for '%s'", a, b);
+    if (!str_same(now.run_path, expect->run_path))
+        return arena_printf(arena, "its run path is '%s', and the plan is for '%s'",
+                            now.run_path ? now.run_path : "",
+                            expect->run_path ? expect->run_path : "");
+    if (!str_same(now.interp, expect->interp))
+        return arena_printf(arena, "its loader is '%s', and the plan is for '%s'",
+                            now.interp ? now.interp : "", expect->interp ? expect->interp : "");
+    return NULL;
+}
+
+/* Has this edit been made? Paths are compared without hashes. */
+static bool edit_is_done(const struct target *t, const struct edit *e, struct arena *arena)
+{
+    const struct policy *policy = t->policy;
+    const struct plan_expect now = plan_expect_of(t->subject, arena);
+
+    if (e->kind == EDIT_RUN_PATH)
+        return str_same(hash_free(policy, arena, e->run_path), now.run_path);
+    if (e->kind != EDIT_NEEDED)
+        return e->kind == EDIT_FARM || e->kind == EDIT_VERNEED;
+    if (e->n_needed != now.n_needed)
+        return false;
+    for (size_t i = 0; i < e->n_needed; i++)
+        if (strcmp(hash_free(policy, arena, e->needed[i]), now.needed[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool is_done(const struct target *t, struct arena *arena)
+{
+    const struct edits *edits = &t->object->edits;
+
+    if (!edits_find(edits, EDIT_NEEDED, NULL) && !edits_find(edits, EDIT_RUN_PATH, NULL))
+        return false;
+    for (size_t i = 0; i < edits->n; i++)
+        if (!edit_is_done(t, &edits->item[i], arena))
+            return false;
+    return true;
+}
+
+/* What the plan promises for each level of the subject; NULL: it does not say. */
+static const struct storm *promised(const struct target *t, struct arena *arena)
+{
+    const struct plan_option *chosen = plan_chosen(t->object);
+    struct storm *after = arena_calloc(arena, MAX_LEVELS, sizeof(*after));
+
+    for (size_t i = 0; i < t->subject->n_levels; i++) {
+        const struct plan_level *level = plan_level(chosen, t->subject->level[i].cpu.name);
+
+        if (!level)
+            return NULL;
+        after[i] = level->after;
+    }
+    return after;
+}
+
+static bool same_storm(const struct storm *a, const struct storm *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+/* It was edited before: does it start as promised? */
+static int check_done(struct target *t, struct arena *arena, struct err *err)
+{
+    const struct subject *s = t->subject;
+    const struct storm *after = promised(t, arena);
+
+    for (size_t i = 0; i < s->n_levels; i++) {
+        const struct trace *trace = &s->level[i].trace;
+
+        if (trace->exit != EXIT_OK)
+            return err_set(err, EIO, "'%s' was edited before, and does not start: %s", s->path,
+                           trace->exit_text);
+        if (!after || !same_storm(&trace->storm, &after[i]))
+            return err_set(err, EIO,
+                           "'%s' was edited before, and does not start as planned: %u failed opens "
+                           "and %u failed stats on %s",
+                           s->path, trace->storm.failed_opens, trace->storm.failed_stats,
+                           s->level[i].cpu.name);
+    }
+    t->applied.state = APPLIED_DONE;
+    t->applied.before =
+        plan_level(plan_chosen(t->object), s->level[s->policy_level].cpu.name)->before;
+    t->applied.after = s->trace->storm;
+    return 0;
+}
+
+/* ---- edits for the file as it is now */
+
+static enum method method_of(const struct plan_object *object)
+{
+    for (size_t i = 0; i < N_METHODS; i++)
+        if (strcmp(strategy_of((enum method)i)->name, object->strategy) == 0 &&
+            strcmp(scope_name(strategy_of((enum method)i)->scope), object->scope) == 0)
+            return (enum method)i;
+    return N_METHODS;
+}
+
+/* Do two lists of edits say the same, store paths without their hashes? */
+static bool same_edits(const struct edits *a, const struct edits *b, const struct policy *policy,
+                       struct arena *arena)
+{
+    json_t *x = edits_json(a, policy, arena), *y = edits_json(b, policy, arena);
+    const bool same = json_equal(x, y);
+
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+static const char *propose(struct target *t, enum method method, struct arena *arena,
+                           struct err *err, int *ret_error)
+{
+    const char *why_not = NULL;
+
+    *ret_error = strategy_of(method)->propose(t->subject, &t->edits, &why_not, err);
+    if (*ret_error < 0)
+        return NULL;
+    if (why_not)
+        return arena_printf(arena, "what was planned cannot be done now: %s", why_not);
+    if (!same_edits(&t->edits, &t->object->edits, t->policy, arena))
+        return "its libraries are found otherwise than when the plan was made";
+    t->after = promised(t, arena);
+    return t->after ? NULL : "the plan was made for other CPU levels";
+}
+
+static int replan(struct target *t, struct arena *arena, struct err *err)
+{
+    struct decision *d = arena_alloc(arena, sizeof(*d));
+    int r = decide(t->subject, d, err);
+
+    if (r < 0)
+        return r;
+    t->applied.replanned = true;
+    t->applied.strategy = d->option[d->chosen].strategy->name;
+    t->applied.scope = scope_name(d->option[d->chosen].strategy->scope);
+    t->edits = d->option[d->chosen].edits;
+    t->after = d->option[d->chosen].verdicts.after;
+    if (t->edits.n == 0)
+        t->applied.reason = d->reason;
+    return 0;
+}
+
+static int stale(struct apply *apply, struct target *t, const char *why, struct err *err)
+{
+    t->edits = (struct edits){0};
+    t->applied.reason = why;
+    switch (apply->options->stale) {
+    case STALE_REPLAN:
+        if (t->subject)
+            return replan(t, apply->arena, err);
+        break;
+    case STALE_SKIP:
+        break;
+    case STALE_FAIL:
+        return err_set(err, ESTALE, "'%s': the plan is stale: %s", t->applied.path, why);
+    }
+    t->applied.state = APPLIED_SKIPPED;
+    return 0;
+}
+
+/* A note that is there already is the one edit that leaves no other trace. */
+static bool only_same_note(const struct target *t)
+{
+    const struct note *now = &t->subject->object->resolution;
+
+    for (size_t i = 0; i < t->edits.n; i++) {
+        const struct edit *e = &t->edits.item[i];
+
+        if (e->kind != EDIT_NOTE || e->note.size != now->size ||
+            (now->size && memcmp(e->note.bytes, now->bytes, now->size) != 0))
+            return false;
+    }
+    return t->edits.n > 0;
+}
+
+static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
+{
+    const enum method method = method_of(t->object);
+    const char *why = guard(t, apply->arena);
+    int r = 0;
+
+    if (why && is_done(t, apply->arena))
+        return check_done(t, apply->arena, err);
+    if (!why && method == METHOD_NONE)
+        return 0;
+    if (!why && method == N_METHODS)
+        why = "this version knows no such strategy";
+    if (!why)
+        why = propose(t, method, apply->arena, err, &r);
+    if (r == 0 && why)
+        r = stale(apply, t, why, err);
+    if (r == 0 && only_same_note(t)) {
+        t->edits = (struct edits){0};
+        t->applied.state = APPLIED_DONE;
+        t->applied.before = t->applied.after = t->subject->trace->storm;
+    }
+    return r;
+}
+
+/* ---- objects */
+
+static const struct program *find_program(const struct program *program, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(program[i].path, path) == 0)
+            return &program[i];
+    return NULL;
+}
+
+/* Where the farm is to be: as in the plan, in the package as it is called now. */
+static const char *farm_of(const struct target *t, struct arena *arena)
+{
+    const struct edit *farm = edits_find(&t->object->edits, EDIT_FARM, NULL);
+    const char *package = farm ? policy_package(t->policy, arena, farm->path) : NULL;
+
+    return package && t->dir ? str_join(arena, t->dir, farm->path + strlen(package) + 1) : NULL;
+}
+
+static int resolve_object(struct apply *apply, struct target *t, const struct program *program,
+                          size_t n, struct err *err)
+{
+    const char *path = t->dir ? str_join(apply->arena, t->dir, t->object->path) : t->object->path;
+    const struct place at = world_walk(apply->world, NULL, path);
+    const struct program *found;
+    struct subject_query query = {
+        .world = apply->world,
+        .policy = t->policy,
+        .cpu = t->plan->cpu,
+        .program = path,
+        .farm = farm_of(t, apply->arena),
+    };
+    int r;
+
+    t->applied = (struct applied){.path = path,
+                                  .state = APPLIED_NOTHING,
+                                  .strategy = t->object->strategy,
+                                  .scope = t->object->scope,
+                                  .reason = t->object->reason};
+    if (at.error || !world_object(apply->world, at.node) ||
+        !object_is_program(world_object(apply->world, at.node)))
+        return stale(apply, t, "it is no program any more", err);
+    query.program = t->applied.path = world_path(apply->arena, at.node);
+    found = find_program(program, n, query.program);
+    if (found) {
+        query.env = found->env;
+        query.n_env = found->n_env;
+        query.wrapper = found->wrapper;
+    }
+    t->subject = arena_alloc(apply->arena, sizeof(*t->subject));
+    r = subject_init(t->subject, &query, apply->arena, err);
+    if (r < 0)
+        return r;
+    if (!str_same(t->subject->package, t->dir))
+        return err_set(err, EINVAL, "'%s' leads out of '%s'", path,
+                       t->dir ? t->dir : "its directory");
+    t->applied.cpu = t->subject->level[t->subject->policy_level].cpu.name;
+    return resolve_edits(apply, t, err);
+}
+
+int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err)
+{
+    const struct policy *policy = apply->options->policy;
+    struct subject_query query = {.world = apply->world};
+    struct program *program = NULL;
+    const char *dir;
+    size_t n = 0;
+    int r = 0;
+
+    if (!policy) {
+        struct policy *own = arena_alloc(apply->arena, sizeof(*own));
+
+        r = policy_of_plan(plan->policy, apply->arena, own, err);
+        policy = own;
+    }
+    query.policy = policy;
+    if (r == 0)
+        r = find_package(apply, plan, policy, &dir, err);
+    if (r == 0 && dir)
+        r = package_programs(&query, dir, apply->arena, &program, &n, err);
+    for (size_t i = 0; i < plan->n_objects && r == 0; i++) {
+        struct target *t;
+
+        apply->target =
+            arena_grow(apply->arena, apply->target, apply->n_targets, sizeof(*apply->target));
+        t = &apply->target[apply->n_targets++];
+        *t =
+            (struct target){.plan = plan, .object = &plan->object[i], .policy = policy, .dir = dir};
+        r = resolve_object(apply, t, program, n, err);
+    }
+    return r;
+}

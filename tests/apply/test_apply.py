@@ -1,0 +1,370 @@
+"""`stormlint apply`: what it leaves behind when all goes well, and when it does not."""
+
+import fcntl
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from elf import Elf
+from report import Failed, must, run, same
+from store import Store, snapshot
+
+KILLS = int(os.environ.get("KILLS", "20"))
+MANY = tuple(f"app{i}" for i in range(12))
+
+
+class Bench:
+    """A store and the commands that work on it."""
+
+    def __init__(self, scratch, name, build, **kw):
+        self.dir = os.path.join(scratch, name)
+        self.stormlint = os.path.join(build, "stormlint")
+        self.store = Store(self.dir, **kw)
+        self.plan_file = self.store.plan(self.stormlint, f"{self.dir}/plan.json")
+
+    def plan(self):
+        with open(self.plan_file, encoding="utf-8") as file:
+            return json.load(file)
+
+    def write_plan(self, plan):
+        with open(self.plan_file, "w", encoding="utf-8") as file:
+            json.dump(plan, file)
+
+    def argv(self, *args):
+        where = () if "--out" in args else ("--output", f"out={self.store.app}")
+        return [self.stormlint, "apply", self.plan_file, *where, *args]
+
+    def apply(self, *args, status=0):
+        done = run(*self.argv(*args))
+        if done.returncode != status:
+            raise Failed(f"apply {' '.join(args)}: status {done.returncode}, expected {status}: "
+                         f"{done.stdout[-300:]}{done.stderr[-500:]}")
+        return done.stdout + done.stderr
+
+    def refuses(self, *words, args=(), status=4):
+        before = snapshot(self.store.app)
+        said = self.apply(*args, status=status)
+        for word in words:
+            if word not in said:
+                raise Failed(f"it does not say '{word}': {said}")
+        if snapshot(self.store.app) != before:
+            raise Failed(f"it failed, and left something else behind: {said}")
+
+    def path(self, name="app"):
+        return f"{self.store.app}/bin/{name}"
+
+    def output(self, name="app"):
+        done = run(self.path(name))
+        return done.returncode, done.stdout, done.stderr
+
+    def storm(self, name="app", cpu="x86-64-v3"):
+        return json.loads(must(self.stormlint, "storm", "--json", "--cpu", cpu,
+                               self.path(name)))["storm"]
+
+
+def check_applied(b, names=("app",)):
+    plan = b.plan()
+    for obj in plan["objects"]:
+        same("state", (obj["strategy"], obj["scope"]), ("farm", "lifted"))
+        for level in next(o for o in obj["options"] if o["standing"] == "chosen")["storm"]:
+            same(f"{obj['path']} on {level['cpu']}",
+                 b.storm(os.path.basename(obj["path"]), level["cpu"]), level["after"])
+    for name in names:
+        elf = Elf(b.path(name))
+        edit = next(e for e in plan["objects"][0]["edits"] if e["edit"] == "needed")
+        same("needed", elf.needed(), edit["needed"])
+        farm = f"{b.store.app}/nix-support/stormlint/farm"
+        if not elf.run_path().startswith(farm + ":"):
+            raise Failed(f"the run path is {elf.run_path()}")
+
+
+def test_in_place(b):
+    before = b.output()
+    os.chmod(b.path(), 0o555)
+    b.apply()
+    check_applied(b)
+    same("what it says", b.output(), before)
+    same("mode", os.stat(b.path()).st_mode & 0o7777, 0o555)
+    farm = f"{b.store.app}/nix-support/stormlint/farm"
+    for link in os.listdir(farm):
+        target = os.readlink(f"{farm}/{link}")
+        if not target.startswith(b.store.top) or not os.path.isfile(f"{farm}/{link}"):
+            raise Failed(f"{link} leads to {target}")
+    same("left over", [n for n in os.listdir(f"{b.store.app}/bin") if "stormlint" in n], [])
+    after = snapshot(b.store.app)
+    if "done before" not in b.apply():
+        raise Failed("the second call does not say that all is done")
+    if snapshot(b.store.app) != after:
+        raise Failed("the second call changed something")
+
+
+def test_check(b):
+    """The real loader does what was planned."""
+    must(b.stormlint, "check", b.path())
+
+
+def test_own_library(b):
+    """A library of the package itself: its link is relative."""
+    os.makedirs(f"{b.store.app}/lib")
+    b.store.compile("int own(void) { return 1; }", f"{b.store.app}/lib/libown.so", "-shared",
+                    "-fPIC", "-Wl,-soname,libown.so")
+    b.store.program("app", f"-L{b.store.app}/lib", "-Wl,--no-as-needed", "-lown",
+                    f"-Wl,-rpath,{b.store.app}/lib")
+    b.store.plan(b.stormlint, b.plan_file)
+    before = b.output()
+    b.apply()
+    same("link", os.readlink(f"{b.store.app}/nix-support/stormlint/farm/libown.so"),
+         "../../../lib/libown.so")
+    same("what it says", b.output(), before)
+
+
+def test_copies(b):
+    before = snapshot(b.store.app)
+    out = f"{b.dir}/copies"
+    b.apply("--out", out)
+    if snapshot(b.store.app) != before:
+        raise Failed("the package was changed")
+    elf = Elf(f"{out}/bin/app")
+    if not elf.run_path().startswith(f"{b.store.app}/nix-support/stormlint/farm:"):
+        raise Failed(f"the copy's run path is {elf.run_path()}")
+    if not os.path.lexists(f"{out}/nix-support/stormlint/farm/lib0.so"):
+        raise Failed("there is no farm beside the copy")
+    first = snapshot(out)
+    b.apply("--out", out)
+    if snapshot(out) != first:
+        raise Failed("a second call makes something else")
+
+
+def test_other_hashes(b):
+    """The plan was made for other store paths: it holds for these all the same."""
+    other = Store(os.path.join(b.dir, "other"), salt=3)
+    done = run(b.stormlint, "apply", b.plan_file, "--policy", other.policy, "--output",
+               f"out={other.app}")
+    if done.returncode != 4 or "stale" not in done.stderr:
+        raise Failed("another store is not noticed: " + done.stdout + done.stderr)
+    text = open(b.plan_file, encoding="utf-8").read().replace(b.store.top, other.top)
+    with open(f"{b.dir}/other.json", "w", encoding="utf-8") as file:
+        file.write(text)
+    must(b.stormlint, "apply", f"{b.dir}/other.json", "--output", f"out={other.app}")
+    same("runs", run(f"{other.app}/bin/app").returncode, 3)
+
+
+def test_stale(b):
+    b.store.program("app", "-Wl,--no-as-needed", "-lm")
+    b.refuses("stale", "it needs")
+    before = snapshot(b.store.app)
+    if "left alone" not in b.apply("--stale", "skip"):
+        raise Failed("skip does not say so")
+    same("skip", snapshot(b.store.app) == before, True)
+    if "planned anew" not in b.apply("--stale", "replan"):
+        raise Failed("replan does not say so")
+    same("runs", b.output()[0], 3)
+    if "nothing to do" not in b.apply("--stale", "replan"):
+        raise Failed("edited twice")
+
+
+def test_stale_library(b):
+    """The program is the same, but a library needs one more."""
+    b.store.compile("int more(void) { return 0; }", f"{b.store.lib(7)}/libmore.so", "-shared",
+                    "-fPIC", "-Wl,-soname,libmore.so")
+    b.store.compile("int more(void); int f7(void) { return 7 + more(); }",
+                    f"{b.store.lib(7)}/lib7.so", "-shared", "-fPIC", "-Wl,-soname,lib7.so",
+                    f"-L{b.store.lib(7)}", "-lmore", f"-Wl,-rpath,{b.store.lib(7)}")
+    b.refuses("stale", "found otherwise")
+    b.apply("--stale", "replan")
+    same("runs", b.output()[0], 3)
+    if "libmore.so" not in Elf(b.path()).needed():
+        raise Failed("the new library is not lifted")
+
+
+def test_gone(b):
+    os.unlink(b.path())
+    b.refuses("no program any more")
+    if "left alone" not in b.apply("--stale", "replan"):
+        raise Failed("a program that is gone cannot be planned anew")
+
+
+def test_broken_promise(b):
+    """A plan that promises what does not come true: put back."""
+    plan = b.plan()
+    for obj in plan["objects"]:
+        obj["storm"]["after"]["failed_opens"] = 1
+        for option in obj["options"]:
+            if option["standing"] == "chosen":
+                for level in option["storm"]:
+                    if level["cpu"] == obj["storm"]["cpu"]:
+                        level["after"]["failed_opens"] = 1
+    b.write_plan(plan)
+    b.refuses("the plan promises 1")
+
+
+def test_payload(b):
+    with open(b.path(), "ab") as file:
+        file.write(b"PK payload")
+    b.refuses("payload")
+
+
+def test_wrong_output(b):
+    done = run(b.stormlint, "apply", b.plan_file, "--output", f"lib={b.store.app}")
+    same("status", done.returncode, 4)
+    if "output 'out'" not in done.stderr:
+        raise Failed(done.stderr)
+    same("usage", run(b.stormlint, "apply", b.plan_file).returncode, 2)
+    same("usage", run(b.stormlint, "apply", b.plan_file, "--output", "x").returncode, 2)
+    same("unreadable", run(b.stormlint, "apply", "/nowhere", "--out", "/x").returncode, 3)
+
+
+def test_hard_links(b):
+    os.link(b.path(), f"{b.dir}/elsewhere")
+    b.refuses("2 names")
+    os.unlink(f"{b.dir}/elsewhere")
+    os.link(b.path(), b.path("other"))
+    b.refuses("2 names")  # the second name is in the package, but in no plan
+    b.store.plan(b.stormlint, b.plan_file)
+    b.apply()
+    same("one file", os.stat(b.path()).st_ino, os.stat(b.path("other")).st_ino)
+    same("runs", (b.output()[0], b.output("other")[0]), (3, 3))
+
+
+def test_lock(b):
+    fd = os.open(b.store.app, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    b.refuses("another apply")
+    os.close(fd)
+    b.apply()
+
+
+def as_root(command):
+    """A shell command in a mount namespace of our own; None: that is not allowed here."""
+    for argv in (["unshare", "-m"], ["unshare", "-rm"]):
+        if run(*argv, "true").returncode == 0:
+            return run(*argv, "sh", "-ec", command)
+    return None
+
+
+def test_disk_full(b):
+    copy = f"{b.dir}/copy"
+    shutil.copytree(b.store.app, copy, symlinks=True)
+    before = snapshot(b.store.app)
+    done = as_root(f"""
+        mount -t tmpfs -o size=1m none {b.store.app}
+        cp -a {copy}/. {b.store.app}/
+        cat /dev/zero > {b.store.app}/fill 2>/dev/null || true
+        {' '.join(b.argv())} && exit 99
+        status=$?
+        [ "$status" -eq 4 ] || exit 98
+        rm {b.store.app}/fill
+        diff -r {copy} {b.store.app}
+        """)
+    check_hostile(b, done, before, "No space left")
+
+
+def test_read_only(b):
+    before = snapshot(b.store.app)
+    done = as_root(f"""
+        mount --bind {b.store.app} {b.store.app}
+        mount -o remount,bind,ro {b.store.app}
+        {' '.join(b.argv())} && exit 99
+        [ $? -eq 4 ] || exit 98
+        """)
+    check_hostile(b, done, before, "Read-only")
+
+
+def check_hostile(b, done, before, words):
+    if done is None:
+        raise Failed("no mount namespace can be made here")
+    if done.returncode:
+        raise Failed(f"status {done.returncode}: {done.stdout}{done.stderr}")
+    if words not in done.stderr:
+        raise Failed(f"it does not say '{words}': {done.stderr}")
+    same("untouched", snapshot(b.store.app) == before, True)
+
+
+def test_owner(b):
+    if os.getuid() != 0:
+        return
+    os.chown(b.path(), 1234, 1235)
+    b.apply()
+    st = os.stat(b.path())
+    same("owner", (st.st_uid, st.st_gid), (1234, 1235))
+
+
+def test_foreign_owner(b):
+    """Somebody else's file in a directory that we may write."""
+    if os.getuid() != 0:
+        return
+    for base, _, _ in os.walk(b.store.app):
+        os.chown(base, 1000, 1000)
+    before = snapshot(b.store.app)
+    done = run("setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups", *b.argv())
+    same("status", done.returncode, 4)
+    if "belongs to user 0" not in done.stderr:
+        raise Failed(done.stderr)
+    same("untouched", snapshot(b.store.app) == before, True)
+
+
+def test_killed(b):
+    """Killed at any moment: each file is the old or the new one, and the next call completes."""
+    pristine = f"{b.dir}/pristine"
+    shutil.copytree(b.store.app, pristine, symlinks=True)
+    start = time.monotonic()
+    b.apply()
+    takes = time.monotonic() - start
+    done = snapshot(b.store.app)
+    old = snapshot(pristine)
+    dice = random.Random(os.environ.get("SEED", "1"))
+    states = set()
+    for i in range(KILLS):
+        shutil.rmtree(b.store.app)
+        shutil.copytree(pristine, b.store.app, symlinks=True)
+        child = subprocess.Popen(b.argv(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(dice.uniform(0, takes))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        found = snapshot(b.store.app)
+        new = 0
+        for name in MANY:
+            key = f"bin/{name}"
+            if found.get(key) not in (old[key], done[key]):
+                raise Failed(f"kill {i}: {key} is neither the old nor the new file")
+            new += found[key] == done[key]
+        if new:
+            for key, value in done.items():
+                if key.startswith("nix-support") and found.get(key) != value:
+                    raise Failed(f"kill {i}: a file names the farm, which lacks {key}")
+        states.add("old" if new == 0 else "new" if new == len(MANY) else "mixed")
+        for name in (MANY[0], MANY[-1]):
+            same(f"kill {i}: {name} runs", b.output(name)[0], 3)
+        b.apply()
+        if snapshot(b.store.app) != done:
+            raise Failed(f"kill {i}: the next call did not complete it")
+    if KILLS >= 100:
+        print(f"killed {KILLS} times within {takes * 1000:.0f} ms; states seen: {sorted(states)}")
+
+
+def test_json(b):
+    told = json.loads(b.apply("--json"))
+    same("keys", sorted(told), ["links", "objects"])
+    same("state", told["objects"][0]["state"], "edited")
+    same("again", json.loads(b.apply("--json"))["objects"][0]["state"], "done")
+
+
+TESTS = [test_in_place, test_own_library, test_copies, test_other_hashes, test_stale,
+         test_stale_library, test_gone, test_broken_promise, test_payload, test_wrong_output,
+         test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
+         test_foreign_owner, test_json]
+
+
+def test(report, build):
+    with tempfile.TemporaryDirectory(prefix="stormlint-apply-") as scratch:
+        os.chmod(scratch, 0o755)
+        for function in TESTS:
+            name = function.__name__[5:]
+            report.test(f"apply: {name}", lambda f, n: f(Bench(scratch, n, build)), function, name)
+        report.test("apply: killed", lambda: test_killed(
+            Bench(scratch, "killed", build, programs=MANY)))
