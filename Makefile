@@ -16,6 +16,8 @@ O      := build/$(MODE)
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
 VERSION := 0.1.0
+# where SARIF says that the pages of the rules are: the installed ones, or a web site
+RULES_URL ?= file://$(or $(PREFIX),/usr/local)/share/doc/stormlint/rules
 
 ## Flags: warnings are the same everywhere, only the mode differs
 
@@ -40,7 +42,7 @@ MODE_cover   := -O0 -g3 --coverage
 
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
-CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' $(PKG_CFLAGS)
+CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL)"' $(PKG_CFLAGS)
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
@@ -54,7 +56,8 @@ say     = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 USES_base    := base
 USES_scanner := scanner $(USES_base)
 USES_loader  := loader $(USES_scanner)
-USES_planner := planner $(USES_loader)
+USES_linter  := linter $(USES_loader)
+USES_planner := planner $(USES_linter)
 USES_check   := check $(USES_loader)
 USES_cli     := cli check $(USES_planner)
 
@@ -83,6 +86,7 @@ $(O)/lib$(1).a: $(call objs,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
 $(O)/libbase.a: $(O)/gen/schema.o
+$(O)/liblinter.a: $(O)/gen/rule_pages.o
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
@@ -97,6 +101,13 @@ $(O)/gen/schema.c: schema.sql
 	@mkdir -p $(@D)
 	@{ echo 'extern const char schema_sql[];'; echo 'const char schema_sql[] ='; \
 	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
+
+# the pages of the rules are compiled in, too: id, text, id, text, ...
+$(O)/gen/rule_pages.c: $(sort $(wildcard docs/rules/*.md))
+	@mkdir -p $(@D)
+	@{ echo 'extern const char *const rule_pages[];'; echo 'const char *const rule_pages[] = {'; \
+	   for page in $^; do echo "\"$$(basename $$page .md)\","; \
+	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $$page; echo ','; done; echo '0};'; } > $@
 
 # rebuild when the compiler or its flags change
 $(O)/flags: FORCE
@@ -204,6 +215,7 @@ PREFIX ?= /usr/local
 install: all
 	install -D -m 755 build/stormlint $(DESTDIR)$(PREFIX)/bin/stormlint
 	install -D -m 755 build/stormlint-apply $(DESTDIR)$(PREFIX)/bin/stormlint-apply
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/stormlint/rules docs/rules/*.md
 	$(if $(wildcard docs/stormlint.1),install -D -m 644 docs/stormlint.1 $(DESTDIR)$(PREFIX)/share/man/man1/stormlint.1)
 	$(if $(wildcard tools/stormlint.bash),install -D -m 644 tools/stormlint.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stormlint)

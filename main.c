@@ -5,6 +5,7 @@
  *	base/     errors, arena, strings, JSON, SQLite door
  *	scanner/  what is: ELF facts, store walk, the index
  *	loader/   what the loader would do: a pure function over a world
+ *	linter/   what is wrong: rules, findings, formats
  *	planner/  what to do: strategies propose edits, the simulator disposes
  *	check/    the real loader under strace, compared call for call
  *	cli/      one file a command; this file only lists them
@@ -22,6 +23,8 @@ static const struct command *const commands[] = {
     &cmd_check,
     &cmd_plan,
     &cmd_apply,
+    &cmd_lint,
+    &cmd_rules,
     &cmd_syspath,
     NULL,
     // clang-format on

@@ -413,6 +413,8 @@ static void read_object(struct elf_view *view, const unsigned char *head, size_t
     read_sections(view, &ehdr);
     if (view->object->imports & IMPORT_LOADERS)
         elf_read_constants(view);
+    if (view->source->names)
+        elf_read_names(view);
     judge_layout(view->object);
     read_ldso(view);
 }

@@ -17,6 +17,14 @@
 
 struct elf_scratch;
 
+/* Names of dynamic symbols, for who asks which of them two files share. */
+struct elf_names {
+    const char **wanted; /* undefined, weak ones too */
+    size_t n_wanted;
+    const char **offered; /* defined and visible to others */
+    size_t n_offered;
+};
+
 /* Where the bytes are: a file descriptor, or memory when fd is -1 (tests, fuzzing). */
 struct elf_source {
     int fd;
@@ -28,6 +36,8 @@ struct elf_source {
     size_t head_len;
     /* Buffers kept from file to file, for who reads many; NULL: this call makes its own. */
     struct elf_scratch *scratch;
+    /* Filled with all names of its dynamic symbols, in the arena; NULL: they are not read. */
+    struct elf_names *names;
 };
 
 /*

@@ -259,3 +259,54 @@ void elf_read_imports(struct elf_view *view)
     if (view->gnu_hash)
         find_jni(view);
 }
+
+/* ---- all names */
+
+/* How many symbols there are: the GNU hash table's longest chain ends with the last. */
+static uint64_t count_all(struct elf_view *view)
+{
+    uint32_t n_buckets, first, n_words, last = 0, at, h = 0;
+    uint64_t chain;
+
+    if (!view->gnu_hash)
+        return count_symbols(view);
+    if (!hash_word(view, 0, &n_buckets) || !hash_word(view, 4, &first) ||
+        !hash_word(view, 8, &n_words))
+        return 0;
+    chain = 16 + n_words * (view->is_64 ? UINT64_C(8) : 4);
+    for (uint32_t i = 0; i < n_buckets && i < SYMBOLS_MAX; i++)
+        if (hash_word(view, chain + i * UINT64_C(4), &at) && at > last)
+            last = at;
+    if (last < first)
+        return first;
+    chain += n_buckets * UINT64_C(4);
+    while (last < SYMBOLS_MAX && hash_word(view, chain + (last - first) * UINT64_C(4), &h) &&
+           !(h & 1))
+        last++;
+    return last + UINT64_C(1);
+}
+
+void elf_read_names(struct elf_view *view)
+{
+    const size_t shndx =
+        view->is_64 ? offsetof(Elf64_Sym, st_shndx) : offsetof(Elf32_Sym, st_shndx);
+    struct elf_names *names = view->source->names;
+    const uint64_t n = count_all(view), step = 512;
+
+    if (view->strings_size == 0 || view->symbols == 0)
+        return;
+    for (uint64_t i = 1; i < n && i < SYMBOLS_MAX; i++) {
+        const unsigned char *p = symbol_peek(view, i, (size_t)(n - i < step ? n - i : step));
+        const char *name = p ? view_string(view, view_word(view, p)) : NULL;
+        const bool wanted = p && view_half(view, p + shndx) == SHN_UNDEF;
+        const char ***list = wanted ? &names->wanted : &names->offered;
+        size_t *count = wanted ? &names->n_wanted : &names->n_offered;
+
+        if (!p)
+            return;
+        if (!name || !*name)
+            continue;
+        *list = arena_grow(view->arena, *list, *count, sizeof(**list));
+        (*list)[(*count)++] = name;
+    }
+}

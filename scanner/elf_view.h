@@ -115,5 +115,6 @@ bool elf_dyns(const struct elf_view *view, const unsigned char *bytes, size_t n,
 void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t align);
 void elf_read_dynamic(struct elf_view *view, const struct headers *headers);
 void elf_read_versions(struct elf_view *view);
+void elf_read_names(struct elf_view *view);
 void elf_read_imports(struct elf_view *view);
 void elf_read_constants(struct elf_view *view);

@@ -1,0 +1,91 @@
+#include "cli/linting.h"
+
+#include "loader/storm.h"
+#include "loader/world_index.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Names without a slash are programs of the index. */
+static int name_paths(struct options *options, struct linting *linting, struct scope *scope,
+                      struct err *err)
+{
+    const char **path = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < options->n_args; i++) {
+        const char **found = &options->arg[i];
+        size_t n_found = 1;
+        int r = 0;
+
+        if (!strchr(options->arg[i], '/'))
+            r = storm_find(linting->db, linting->setting.world, options->arg[i], &options->arena,
+                           &found, &n_found, err);
+        if (r == 0 && n_found == 0)
+            r = err_set(err, ENOENT, "'%s': no program of that name in the index", options->arg[i]);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < n_found; k++) {
+            path = arena_grow(&options->arena, path, n, sizeof(*path));
+            path[n++] = found[k];
+        }
+    }
+    scope->path = path;
+    scope->n_paths = n;
+    return 0;
+}
+
+static int open_index(struct options *options, struct scope *scope, struct linting *l,
+                      struct err *err)
+{
+    struct world *world;
+    int r = db_open(options_db(options), DB_READ, &l->db, err);
+
+    if (r == 0)
+        r = world_index(l->db, WORLD_EVERYTHING, &world, err);
+    if (r == 0)
+        r = setting_index(options, world, &l->setting, err);
+    if (r < 0)
+        return r;
+    closure_init(&l->closure, l->setting.world);
+    r = name_paths(options, l, scope, err);
+    return r < 0 ? r : closure_index(&l->closure, l->db, scope, err);
+}
+
+static int open_live(struct options *options, struct scope *scope, struct linting *l,
+                     struct err *err)
+{
+    int r = setting_live(options, &l->setting, err);
+
+    if (r < 0)
+        return r;
+    scope->root = options->root ? options->root : "/";
+    scope->path = options->arg;
+    scope->n_paths = options->n_args;
+    closure_init(&l->closure, l->setting.world);
+    return closure_live(&l->closure, scope, err);
+}
+
+int linting_open(struct options *options, bool whole, struct linting *ret_linting, struct err *err)
+{
+    struct scope scope = {.closure = whole};
+    size_t n_live = 0;
+
+    if (!options->cpu)
+        options->cpu = CPU_POLICY;
+    for (size_t i = 0; i < options->n_args; i++)
+        n_live += options_is_live(options, options->arg[i]);
+    if (n_live && n_live < options->n_args)
+        return err_set(err, EINVAL, "files and names of an index do not go together");
+    return n_live ? open_live(options, &scope, ret_linting, err)
+                  : open_index(options, &scope, ret_linting, err);
+}
+
+void linting_release(struct linting *linting)
+{
+    if (linting->closure.world)
+        closure_release(&linting->closure);
+    setting_release(&linting->setting);
+    db_close(linting->db);
+    linting->db = NULL;
+}

@@ -1,0 +1,170 @@
+/*
+ * What a check function gets, and what it may ask. For the files of linter/ alone.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "linter/lint.h"
+
+#include <string.h>
+
+/* A component of a run path. */
+struct component {
+    const char *text;     /* as written */
+    const char *expanded; /* with $ORIGIN replaced; `text` when there is nothing to expand */
+    struct place at;      /* where it leads */
+};
+
+struct check {
+    struct lint *lint;
+    struct closure *closure;
+    const struct rule *rule;
+    struct arena *arena; /* scratch, released after the check */
+
+    struct lint_object *object;   /* RULE_OBJECT; RULE_PROCESS: what is started */
+    struct lint_package *package; /* RULE_PACKAGE */
+    const struct trace *trace;    /* RULE_PROCESS */
+    bool alone;                   /* RULE_PROCESS: a library, started by itself */
+
+    /* RULE_OBJECT: its run path (RUNPATH, else RPATH), taken apart */
+    struct component *component;
+    size_t n_components;
+};
+
+/* ---- telling: lint.c. A finding that is there already (same identity) is only counted. */
+
+/* About an object / a package / a file; `subject` must be free of hashes; NULL: none. */
+struct finding *report_object(struct check *check, const struct lint_object *object,
+                              const char *subject, const char *message, ...) PRINTF(4, 5);
+struct finding *report_package(struct check *check, const struct lint_package *package,
+                               const char *subject, const char *message, ...) PRINTF(4, 5);
+struct finding *report_file(struct check *check, const struct lint_package *package,
+                            const char *path, const char *subject, const char *message, ...)
+    PRINTF(5, 6);
+
+/* One more fact, with whole paths. Nothing when `finding` is NULL; the first few are kept. */
+void evidence(struct check *check, struct finding *finding, const char *fmt, ...) PRINTF(3, 4);
+
+/* ---- asking: ask.c */
+
+/* Without stores and hashes, for messages; bytes are escaped where they are printed. */
+const char *shown(struct check *check, const char *text);
+
+/* A directory without its hash, as a subject: "ffmpeg.out/lib"; outside stores as it is. */
+const char *subject_path(struct check *check, const char *path);
+
+/* The run path of an object, taken apart. */
+size_t components(struct check *check, const struct lint_object *object,
+                  struct component **ret_component);
+
+/* Is it a machine-wide driver directory (/run/opengl-driver/lib)? */
+bool is_driver_link(const char *path);
+
+/* The node of `name` in a component, links followed; NULL: not there. */
+struct node *component_find(struct check *check, const struct component *component,
+                            const char *name);
+
+/* Could both be loaded into one process: same class, machine, byte order? */
+bool same_machine(const struct object *a, const struct object *b);
+
+/* Two files with the same contents, as far as can be told: same file, or same build id. */
+bool same_build(const struct node *a, const struct node *b);
+
+/* Is it loaded by a dynamic loader: a program or library with a dynamic section? */
+bool is_dynamic(const struct object *object);
+/* Is it a library (no program, no loader, nothing that only holds debug information)? */
+bool is_library(const struct object *object);
+
+/* Is the object right in its package's lib directory? */
+bool is_public(const struct lint_object *object);
+
+/* The index of a node in a trace's loaded objects; -1: not there. */
+int loaded_index(const struct trace *trace, const struct node *node);
+
+/* The object of a loaded one, when it is in the closure's selection. */
+struct lint_object *loaded_object(struct check *check, const struct loaded *loaded);
+
+/* How the present start is called in messages: the program, or the library by itself. */
+const char *start_words(struct check *check);
+
+/* The package that a node's file lies in; NULL: none known. */
+struct lint_package *node_package(struct check *check, const struct node *node);
+
+/* Does the name have a version behind ".so"? */
+bool is_versioned(const char *soname);
+
+struct lint;
+uint32_t probe_budget(const struct lint *lint);
+struct loader *lint_loader(const struct lint *lint);
+const struct cpu *lint_cpu(const struct lint *lint);
+const char *lint_cwd(const struct lint *lint);
+
+/* ---- the checks, by file */
+
+/* check_runpath.c */
+void check_runpath_insecure_dir(struct check *check);
+void check_runpath_empty_component(struct check *check);
+void check_runpath_outside_store(struct check *check);
+void check_runpath_dir_absent(struct check *check);
+void check_runpath_dir_useless(struct check *check);
+void check_runpath_duplicate(struct check *check);
+void check_runpath_not_in_references(struct check *check);
+void check_rpath_legacy_tag(struct check *check);
+void check_runpath_literal_token(struct check *check);
+void check_runpath_stub_dir(struct check *check);
+void check_runpath_shadowing(struct check *check);
+
+/* check_driver.c */
+void check_driver_link_missing(struct check *check);
+void check_driver_link_not_first(struct check *check);
+void check_farm_hides_driver(struct check *check);
+
+/* check_needed.c */
+void check_needed_unresolved(struct check *check);
+void check_needed_outside_closure(struct check *check);
+void check_needed_absolute_absent(struct check *check);
+void check_needed_absolute_foreign(struct check *check);
+void check_needed_wrong_arch(struct check *check);
+void check_needed_versionless(struct check *check);
+
+/* check_unused.c */
+void check_needed_unused(struct check *check);
+
+/* check_soname.c */
+void check_soname_missing(struct check *check);
+void check_soname_file_mismatch(struct check *check);
+void check_soname_absolute(struct check *check);
+void check_soname_clash_in_process(struct check *check);
+void check_soname_clash_in_closure(struct check *check);
+void check_embedded_library_copy(struct check *check);
+
+/* check_file.c */
+void check_interp_outside_store(struct check *check);
+void check_exec_stack(struct check *check);
+void check_text_relocation(struct check *check);
+void check_rewrite_unsafe_layout(struct check *check);
+void check_scan_incomplete(struct check *check);
+
+/* check_process.c */
+void check_interp_libc_split(struct check *check);
+void check_mixed_libc(struct check *check);
+void check_version_need_unmet(struct check *check);
+void check_probe_budget(struct check *check);
+void check_probe_hwcaps_floor(struct check *check);
+
+/* check_note.c */
+void check_note_stale(struct check *check);
+void check_note_malformed(struct check *check);
+void check_note_bypasses_runtime_dir(struct check *check);
+void check_note_without_reader(struct check *check);
+
+/* check_farm.c */
+void check_farm_link_dangling(struct check *check);
+void check_farm_soname_collision(struct check *check);
+
+/* check_dlopen.c */
+void check_dlopen_note_unmet(struct check *check);
+void check_dlopen_undeclared(struct check *check);
+
+/* check_wrapper.c */
+void check_wrapper_shadows_closure(struct check *check);

@@ -1,0 +1,113 @@
+/*
+ * What objects say, or seem to say, they will open by name.
+ */
+#include "linter/check.h"
+
+#include "loader/declared.h"
+
+static const char *names_of(struct check *check, const struct declared *d)
+{
+    struct str list = {.arena = check->arena};
+
+    for (size_t i = 0; i < d->n_names; i++)
+        str_printf(&list, "%s%s", i ? " or " : "", shown(check, d->name[i]));
+    return list.text;
+}
+
+/* Does the loader find one of the alternatives from this object, after it was loaded by itself? */
+static bool is_reachable(struct check *check, const struct declared *d)
+{
+    const struct lint_object *o = check->object;
+    const char *args[] = {o->path};
+    struct dlopen_call *call = arena_calloc(check->arena, d->n_names, sizeof(*call));
+    struct start start = {.program = o->path, .dlopens = call, .n_dlopens = d->n_names};
+    struct trace trace = {0};
+    struct err err;
+
+    for (size_t i = 0; i < d->n_names; i++)
+        call[i] = (struct dlopen_call){.name = d->name[i], .caller = NULL};
+    if (!o->object->interp) {
+        start.program = o->loader;
+        start.ld_args = args;
+        start.n_ld_args = ARRAY_LEN(args);
+    }
+    if (loader_run(lint_loader(check->lint), &start, check->arena, &trace, &err) < 0 ||
+        trace.exit != EXIT_OK)
+        return true; /* that it does not start is told by other rules */
+    for (size_t i = 0; i < trace.n_phases; i++)
+        if (trace.phase[i].succeeds)
+            return true;
+    return false;
+}
+
+static void one_note(struct check *check, const struct declared *d)
+{
+    const char *priority = d->priority ? d->priority : "recommended";
+    struct finding *f;
+
+    if (is_reachable(check, d))
+        return;
+    f = report_object(check, check->object, shown(check, d->name[0]),
+                      "its dlopen note names %s (%s%s%s), which cannot be reached from it",
+                      names_of(check, d), priority, d->feature ? ", for " : "",
+                      d->feature ? shown(check, d->feature) : "");
+    if (f && !strcmp(priority, "required"))
+        f->severity = SEVERITY_ERROR;
+    else if (f && !strcmp(priority, "suggested"))
+        f->severity = SEVERITY_NOTE;
+}
+
+void check_dlopen_note_unmet(struct check *check)
+{
+    const struct object *o = check->object->object;
+    struct declared_list declared;
+
+    if (!o->n_dlopen_notes || !check->object->loader)
+        return;
+    declared_read(check->arena, o, &declared);
+    for (size_t i = 0; i < declared.n; i++)
+        if (declared.item[i].source == DLOPEN_NOTE)
+            one_note(check, &declared.item[i]);
+    for (size_t i = 0; i < declared.n_problems; i++)
+        report_object(check, check->object, "note", "its dlopen note cannot be read: %s",
+                      shown(check, declared.problem[i]));
+}
+
+static bool is_needed(const struct object *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_needs; i++)
+        if (!strcmp(str_base(o->need[i].name), str_base(name)))
+            return true;
+    return false;
+}
+
+static bool is_declared(const struct declared_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        for (size_t k = 0; list->item[i].source == DLOPEN_NOTE && k < list->item[i].n_names; k++)
+            if (!strcmp(list->item[i].name[k], name))
+                return true;
+    return false;
+}
+
+void check_dlopen_undeclared(struct check *check)
+{
+    const struct object *o = check->object->object;
+    struct declared_list declared;
+    struct str list = {.arena = check->arena};
+    size_t n = 0;
+
+    declared_read(check->arena, o, &declared);
+    for (size_t i = 0; i < declared.n; i++) {
+        const char *name = declared.item[i].name[0];
+
+        if (declared.item[i].source != DLOPEN_CONSTANT || is_needed(o, name) ||
+            is_declared(&declared, name))
+            continue;
+        if (n++ < 6)
+            str_printf(&list, "%s%s", list.len ? ", " : "", shown(check, name));
+    }
+    if (n)
+        report_object(check, check->object, NULL, "it may dlopen %s%s, and declares nothing",
+                      list.text, n > 6 ? arena_printf(check->arena, " and %zu more", n - 6) : "");
+}

@@ -1,0 +1,108 @@
+/*
+ * The driver link: the one directory of a run path that the system fills.
+ */
+#include "linter/check.h"
+
+#include "linter/danger.h"
+#include "linter/farm.h"
+#include "loader/declared.h"
+
+/* Libraries that come with the kernel's driver, and from nowhere else. */
+static bool is_driver_library(const char *name)
+{
+    return danger_is("cuda-driver", DANGER_BY_SONAME, name) ||
+           danger_is("glvnd-vendor", DANGER_BY_SONAME, name);
+}
+
+/*
+ * Libraries that the driver link may bring another build of. Not libGLdispatch: it is the part of
+ * libglvnd that all of a process share, and comes with it.
+ */
+static bool is_switchable(const char *name)
+{
+    if (str_starts(name, "libGLdispatch.so") || str_starts(name, "libGLU.so"))
+        return false;
+    return is_driver_library(name) || danger_is("glvnd", DANGER_BY_SONAME, name) ||
+           danger_is("gbm-vulkan-cl", DANGER_BY_SONAME, name);
+}
+
+/* Where the first driver link stands; n_components: nowhere. */
+static size_t driver_link_at(const struct check *check)
+{
+    size_t i = 0;
+
+    while (i < check->n_components && !is_driver_link(check->component[i].expanded))
+        i++;
+    return i;
+}
+
+void check_driver_link_missing(struct check *check)
+{
+    const struct object *o = check->object->object;
+    struct declared_list declared;
+    struct finding *f;
+
+    if (!is_dynamic(o) || driver_link_at(check) < check->n_components)
+        return;
+    for (size_t i = 0; i < o->n_needs; i++)
+        if (is_driver_library(o->need[i].name))
+            report_object(check, check->object, shown(check, o->need[i].name),
+                          "it needs the driver's %s, and has no driver link in its run path",
+                          shown(check, o->need[i].name));
+    declared_read(check->arena, o, &declared);
+    for (size_t i = 0; i < declared.n; i++)
+        for (size_t k = 0; k < declared.item[i].n_names; k++) {
+            const char *name = declared.item[i].name[k];
+
+            if (!is_driver_library(name))
+                continue;
+            f = report_object(check, check->object, shown(check, name),
+                              "it may dlopen the driver's %s, and has no driver link in its run "
+                              "path",
+                              shown(check, name));
+            if (f && declared.item[i].source == DLOPEN_CONSTANT)
+                f->confidence = CONFIDENCE_GUESS;
+        }
+}
+
+void check_driver_link_not_first(struct check *check)
+{
+    const struct object *o = check->object->object;
+    const size_t link = driver_link_at(check);
+
+    if (link == check->n_components)
+        return;
+    for (size_t i = 0; i < o->n_needs; i++)
+        for (size_t k = 0; k < link && is_switchable(o->need[i].name); k++) {
+            struct finding *f;
+
+            if (!component_find(check, &check->component[k], o->need[i].name))
+                continue;
+            f = report_object(check, check->object, shown(check, o->need[i].name),
+                              "%s is found in '%s', before the driver link",
+                              shown(check, o->need[i].name),
+                              shown(check, check->component[k].expanded));
+            evidence(check, f, "%s", check->component[k].expanded);
+            break;
+        }
+}
+
+void check_farm_hides_driver(struct check *check)
+{
+    const size_t link = driver_link_at(check);
+    const struct object *o = check->object->object;
+
+    if (link == check->n_components)
+        return;
+    for (size_t k = 0; k < link; k++) {
+        const struct component *c = &check->component[k];
+
+        if (c->at.error || c->at.node->kind != NODE_DIR || !is_farm(check, c->at.node))
+            continue;
+        for (size_t i = 0; i < o->n_needs; i++)
+            if (is_switchable(o->need[i].name) && component_find(check, c, o->need[i].name))
+                report_object(check, check->object, shown(check, o->need[i].name),
+                              "the farm '%s' answers for %s ahead of the driver link",
+                              shown(check, c->expanded), shown(check, o->need[i].name));
+    }
+}

@@ -1,0 +1,174 @@
+/*
+ * Farms: directories of links for the loader.
+ */
+#include "linter/check.h"
+
+#include "linter/farm.h"
+
+#include <stdlib.h>
+
+struct names {
+    struct check *check;
+    const char **name;
+    size_t n;
+};
+
+static void keep(void *data, const char *name)
+{
+    struct names *names = data;
+
+    if (!strcmp(name, ".") || !strcmp(name, ".."))
+        return;
+    names->name = arena_grow(names->check->arena, names->name, names->n, sizeof(*names->name));
+    names->name[names->n++] = arena_strdup(names->check->arena, name);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct names entries(struct check *check, struct node *dir)
+{
+    struct names names = {.check = check};
+
+    if (world_list(check->closure->world, dir, keep, &names) < 0)
+        names.n = 0;
+    if (names.n > 1)
+        qsort(names.name, names.n, sizeof(*names.name), by_text);
+    return names;
+}
+
+bool is_farm(struct check *check, struct node *dir)
+{
+    const char *path = world_path(check->arena, dir);
+    const struct lint_package *own = closure_package_of(check->closure, path);
+    struct names names;
+    size_t links = 0;
+
+    if (!own || dir->kind != NODE_DIR)
+        return false;
+    if (strstr(path, "/nix-support/stormlint/farm"))
+        return true;
+    names = entries(check, dir);
+    for (size_t i = 0; i < names.n; i++) {
+        const struct node *node = world_child(check->closure->world, dir,
+                                              intern(check->closure->world->names, names.name[i]));
+
+        if (node && node->kind == NODE_DIR && !strcmp(names.name[i], "glibc-hwcaps"))
+            continue;
+        if (!node || node->kind != NODE_LINK || node->target[0] != '/' ||
+            closure_package_of(check->closure, node->target) == own)
+            return false;
+        links++;
+    }
+    return links > 0;
+}
+
+/* The farms of a package: directories that run paths of its objects name. */
+static size_t farms(struct check *check, struct node ***ret_farm)
+{
+    struct node **farm = NULL;
+    size_t n = 0, i;
+
+    for (size_t o = 0; o < check->closure->n_objects; o++) {
+        struct lint_object *object = check->closure->object[o];
+        struct component *component;
+        size_t n_components;
+
+        if (object->package != check->package)
+            continue;
+        n_components = components(check, object, &component);
+        for (size_t k = 0; k < n_components; k++) {
+            if (component[k].at.error ||
+                closure_package_of(check->closure, component[k].expanded) != check->package)
+                continue;
+            for (i = 0; i < n && farm[i] != component[k].at.node; i++)
+                ;
+            if (i < n || !is_farm(check, component[k].at.node))
+                continue;
+            farm = arena_grow(check->arena, farm, n, sizeof(struct node *));
+            farm[n++] = component[k].at.node;
+        }
+    }
+    *ret_farm = farm;
+    return n;
+}
+
+static void one_link(struct check *check, struct node *dir, const char *name)
+{
+    struct world *world = check->closure->world;
+    const struct name *interned = intern(world->names, name);
+    const struct node *link = world_child(world, dir, interned);
+    const struct place at = world_at(world, dir, interned);
+    const char *path =
+        arena_printf(&check->closure->arena, "%s/%s", world_path(check->arena, dir), name);
+    struct lint_package *to;
+
+    if (!link || link->kind != NODE_LINK || at.assumed)
+        return;
+    if (at.error) {
+        report_file(check, check->package, path, NULL, "the farm's link '%s' leads nowhere: '%s'",
+                    shown(check, name), shown(check, link->target));
+        return;
+    }
+    to = node_package(check, at.node);
+    if (!check->package->registered || (to && closure_reaches(check->closure, check->package, to)))
+        return;
+    report_file(check, check->package, path, NULL, "the farm's link '%s' leads out of the closure",
+                shown(check, name));
+}
+
+void check_farm_link_dangling(struct check *check)
+{
+    struct node **farm;
+    const size_t n = farms(check, &farm);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct names names = entries(check, farm[i]);
+
+        for (size_t k = 0; k < names.n; k++)
+            one_link(check, farm[i], names.name[k]);
+    }
+}
+
+/* An entry of a farm by the soname of what it leads to. */
+struct held {
+    const char *soname, *name;
+    struct node *node;
+};
+
+static int by_held(const void *a, const void *b)
+{
+    return strcmp(((const struct held *)a)->soname, ((const struct held *)b)->soname);
+}
+
+void check_farm_soname_collision(struct check *check)
+{
+    struct node **farm;
+    const size_t n = farms(check, &farm);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct component in = {.at = {.node = farm[i]}};
+        const struct names names = entries(check, farm[i]);
+        struct held *held = arena_calloc(check->arena, names.n + 1, sizeof(*held));
+        size_t n_held = 0;
+
+        for (size_t k = 0; k < names.n; k++) {
+            struct node *node = component_find(check, &in, names.name[k]);
+            const struct object *o = node ? world_object(check->closure->world, node) : NULL;
+
+            if (o && o->soname)
+                held[n_held++] = (struct held){o->soname, names.name[k], node};
+        }
+        if (n_held > 1)
+            qsort(held, n_held, sizeof(*held), by_held);
+        for (size_t k = 1; k < n_held; k++)
+            if (!strcmp(held[k].soname, held[k - 1].soname) &&
+                !same_build(held[k].node, held[k - 1].node))
+                report_package(check, check->package, shown(check, held[k].soname),
+                               "'%s' and '%s' of the farm are both %s",
+                               shown(check, held[k - 1].name), shown(check, held[k].name),
+                               shown(check, held[k].soname));
+    }
+}

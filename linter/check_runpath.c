@@ -1,0 +1,321 @@
+/*
+ * Run paths: the directories themselves.
+ */
+#include "linter/check.h"
+
+#include "loader/declared.h"
+
+#include <errno.h>
+
+/* Is `path` this directory, or below it? */
+static bool is_below(const char *path, const char *dir)
+{
+    const size_t len = strlen(dir);
+
+    return !strncmp(path, dir, len) && (path[len] == '\0' || path[len] == '/');
+}
+
+static const char *insecure_place(const char *path)
+{
+    static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm", "/build", "/home"};
+    const char *const *place;
+
+    for_each (place, places)
+        if (is_below(path, *place))
+            return *place;
+    return NULL;
+}
+
+void check_runpath_insecure_dir(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *path = check->component[i].expanded, *place = insecure_place(path);
+
+        /* a store that lies there is as safe as the store is */
+        if (place && !closure_in_store(check->closure, path))
+            report_object(check, check->object, shown(check, path),
+                          "the run path names '%s', below %s", shown(check, path), place);
+    }
+}
+
+void check_runpath_empty_component(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *text = check->component[i].text;
+
+        if (*text == '\0')
+            report_object(check, check->object, "",
+                          "component %zu of the run path is empty: the working directory", i + 1);
+        else if (*text != '/' && *text != '$')
+            report_object(check, check->object, shown(check, text),
+                          "the run path has the relative '%s'", shown(check, text));
+    }
+}
+
+/* Places that are meant to be filled by the system. */
+static bool is_allowed_place(const char *path)
+{
+    return is_below(path, "/run/opengl-driver") || is_below(path, "/run/opengl-driver-32") ||
+           is_below(path, "/run/current-system");
+}
+
+void check_runpath_outside_store(struct check *check)
+{
+    if (!check->object->package)
+        return;
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *path = check->component[i].expanded;
+
+        if (*path == '/' && !closure_in_store(check->closure, path) && !is_allowed_place(path) &&
+            !insecure_place(path))
+            report_object(check, check->object, shown(check, path),
+                          "the run path names '%s', outside the store", shown(check, path));
+    }
+}
+
+void check_runpath_dir_absent(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++) {
+        const struct component *c = &check->component[i];
+        struct finding *f;
+
+        if (!closure_in_store(check->closure, c->expanded) || c->at.assumed ||
+            (c->at.error != ENOENT && c->at.error != ENOTDIR))
+            continue;
+        f = report_object(check, check->object, subject_path(check, c->expanded),
+                          "the run path names '%s', which does not exist",
+                          shown(check, c->expanded));
+        evidence(check, f, "%s", c->expanded);
+    }
+}
+
+/* ---- directories that find nothing */
+
+struct wanted {
+    const char **name;
+    size_t n;
+};
+
+static void want(struct check *check, struct wanted *wanted, const char *name)
+{
+    if (strchr(name, '/'))
+        return;
+    wanted->name = arena_grow(check->arena, wanted->name, wanted->n, sizeof(*wanted->name));
+    wanted->name[wanted->n++] = name;
+}
+
+/* Does a library, by a name, lie in the component or in its hwcaps directories? */
+static bool finds(struct check *check, const struct component *c, const char *name)
+{
+    static const char *const levels[] = {
+        "glibc-hwcaps/x86-64-v2",
+        "glibc-hwcaps/x86-64-v3",
+        "glibc-hwcaps/x86-64-v4",
+        "haswell/x86_64",
+        "haswell",
+        "x86_64",
+        "glibc-hwcaps/power9",
+        "glibc-hwcaps/power10",
+        "glibc-hwcaps/z14",
+        "glibc-hwcaps/z15",
+        "tls",
+    };
+    const char *const *level;
+
+    if (component_find(check, c, name))
+        return true;
+    for_each (level, levels) {
+        struct component sub = *c;
+
+        sub.at = world_walk(check->closure->world, c->at.node, *level);
+        if (component_find(check, &sub, name))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What the directories are there for: needed names, and whatever may be opened by name later. An
+ * object that imports dlopen but declares no name gets the name from elsewhere: then nothing is
+ * known about its directories.
+ */
+static bool all_wanted(struct check *check, struct wanted *ret)
+{
+    const struct object *o = check->object->object;
+    struct declared_list declared;
+
+    declared_read(check->arena, o, &declared);
+    if (o->imports & (IMPORT_DLOPEN | IMPORT_DLMOPEN) && declared.n == 0)
+        return false;
+    for (size_t i = 0; i < o->n_needs; i++)
+        want(check, ret, o->need[i].name);
+    for (size_t i = 0; i < declared.n; i++)
+        for (size_t k = 0; k < declared.item[i].n_names; k++)
+            want(check, ret, declared.item[i].name[k]);
+    return true;
+}
+
+/* DT_RPATH serves what is loaded further down, too, as does any run path under musl. */
+static bool is_own_business(const struct check *check)
+{
+    const struct lint_object *o = check->object;
+
+    return o->object->runpath && !(o->loader && strstr(o->loader, "ld-musl"));
+}
+
+void check_runpath_dir_useless(struct check *check)
+{
+    struct wanted wanted = {0};
+    struct str list = {.arena = check->arena};
+    size_t n = 0, k;
+    struct finding *f;
+
+    if (!is_own_business(check) || !all_wanted(check, &wanted))
+        return;
+    bool *useless = arena_calloc(check->arena, check->n_components + 1, sizeof(bool));
+    for (size_t i = 0; i < check->n_components; i++) {
+        const struct component *c = &check->component[i];
+
+        if (c->at.error || c->at.node->kind != NODE_DIR || is_allowed_place(c->expanded))
+            continue;
+        for (k = 0; k < wanted.n && !finds(check, c, wanted.name[k]); k++)
+            ;
+        useless[i] = k == wanted.n;
+        if (useless[i] && n++ < 3)
+            str_printf(&list, "%s%s", list.len ? ", " : "", shown(check, c->expanded));
+    }
+    if (n == 0)
+        return;
+    f = report_object(check, check->object, NULL,
+                      "%zu of %zu run path directories find nothing: %s%s", n, check->n_components,
+                      list.text, n > 3 ? ", ..." : "");
+    for (size_t i = 0; i < check->n_components; i++)
+        if (useless[i])
+            evidence(check, f, "%s", check->component[i].expanded);
+}
+
+void check_runpath_duplicate(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct component *a = &check->component[k], *b = &check->component[i];
+            struct finding *f;
+
+            if (*b->text == '\0' || (strcmp(a->expanded, b->expanded) != 0 &&
+                                     (a->at.error || a->at.node != b->at.node)))
+                continue;
+            f = report_object(check, check->object, subject_path(check, b->expanded),
+                              "the run path names '%s' twice", shown(check, b->expanded));
+            evidence(check, f, "%s", a->text);
+            evidence(check, f, "%s", b->text);
+            break;
+        }
+}
+
+void check_runpath_not_in_references(struct check *check)
+{
+    const struct lint_package *own = check->object->package;
+
+    if (!own || !own->registered)
+        return;
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *path = check->component[i].expanded;
+        const struct lint_package *p = closure_package_of(check->closure, path);
+        struct finding *f;
+
+        if (!closure_in_store(check->closure, path) || (p && closure_refers(own, p)))
+            continue;
+        f = report_object(check, check->object, subject_path(check, path),
+                          "the run path names '%s', which the package does not refer to",
+                          shown(check, path));
+        evidence(check, f, "%s", path);
+    }
+}
+
+void check_rpath_legacy_tag(struct check *check)
+{
+    const struct object *o = check->object->object;
+
+    if (o->rpath && !o->runpath)
+        report_object(check, check->object, NULL,
+                      "DT_RPATH of %zu directories: it beats LD_LIBRARY_PATH and is inherited",
+                      check->n_components);
+}
+
+/* What is hardly meant in a run path; NULL: nothing. */
+static const char *odd_token(struct check *check, const char *text)
+{
+    static const char *const tokens[] = {"$LIB", "${LIB}", "$PLATFORM", "${PLATFORM}"};
+    const char *const *token, *at, *end;
+
+    for_each (token, tokens)
+        if ((at = strstr(text, *token)) && !((*token)[1] != '{' && (at[strlen(*token)] == '_')))
+            return *token;
+    for (at = text; (at = strchr(at, '$')); at++)
+        if (strncmp(at, "$ORIGIN", 7) != 0 && strncmp(at, "${ORIGIN}", 9) != 0)
+            return arena_strndup(check->arena, at, strcspn(at, "/"));
+    at = strchr(text, '@');
+    end = at ? strchr(at + 1, '@') : NULL;
+    if (end && end > at + 1 && !memchr(at, '/', (size_t)(end - at)))
+        return arena_strndup(check->arena, at, (size_t)(end - at) + 1);
+    return NULL;
+}
+
+void check_runpath_literal_token(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *text = check->component[i].text, *token = odd_token(check, text);
+
+        if (token)
+            report_object(check, check->object, shown(check, text), "the run path has '%s' in '%s'",
+                          shown(check, token), shown(check, text));
+    }
+}
+
+void check_runpath_stub_dir(struct check *check)
+{
+    for (size_t i = 0; i < check->n_components; i++) {
+        const char *path = check->component[i].expanded;
+
+        if (str_ends(path, "/stubs") || strstr(path, "/stubs/"))
+            report_object(check, check->object, subject_path(check, path),
+                          "the run path names the directory of stubs '%s'", shown(check, path));
+    }
+}
+
+/* ---- two answers for one name */
+
+static void one_name(struct check *check, const char *name)
+{
+    const struct component *first = NULL;
+    struct node *taken = NULL, *other;
+    struct finding *f;
+
+    for (size_t i = 0; i < check->n_components; i++) {
+        other = component_find(check, &check->component[i], name);
+        if (!other || !world_object(check->closure->world, other) ||
+            !same_machine(other->object, check->object->object))
+            continue;
+        if (!taken) {
+            taken = other;
+            first = &check->component[i];
+        } else if (!same_build(taken, other)) {
+            f = report_object(check, check->object, shown(check, name),
+                              "%s is in two run path directories: '%s' comes before '%s'",
+                              shown(check, name), shown(check, first->expanded),
+                              shown(check, check->component[i].expanded));
+            evidence(check, f, "%s", world_path(check->arena, taken));
+            evidence(check, f, "%s", world_path(check->arena, other));
+            return;
+        }
+    }
+}
+
+void check_runpath_shadowing(struct check *check)
+{
+    const struct object *o = check->object->object;
+
+    for (size_t i = 0; i < o->n_needs; i++)
+        if (!strchr(o->need[i].name, '/'))
+            one_name(check, o->need[i].name);
+}

@@ -1,0 +1,223 @@
+/*
+ * Sonames: missing, odd, and twice.
+ */
+#include "linter/check.h"
+
+#include <stdlib.h>
+
+static bool is_lib_name(const char *name)
+{
+    return str_starts(name, "lib") && (str_ends(name, ".so") || is_versioned(name));
+}
+
+void check_soname_missing(struct check *check)
+{
+    const struct lint_object *o = check->object;
+    const char *name = str_base(o->path);
+
+    if (o->object->soname || !is_library(o->object) || !is_public(o) || !is_lib_name(name))
+        return;
+    report_object(check, o, NULL, "%s has no DT_SONAME", shown(check, name));
+}
+
+void check_soname_file_mismatch(struct check *check)
+{
+    const struct lint_object *o = check->object;
+    const char *soname = o->object->soname;
+    struct component beside = {.text = "."};
+
+    if (!soname || !*soname || strchr(soname, '/') || !is_library(o->object) || !is_public(o) ||
+        !is_lib_name(str_base(o->path)))
+        return;
+    beside.at.node = o->node->parent;
+    if (!component_find(check, &beside, soname))
+        report_object(check, o, shown(check, soname),
+                      "DT_SONAME is %s, but no file beside it has that name", shown(check, soname));
+}
+
+void check_soname_absolute(struct check *check)
+{
+    const char *soname = check->object->object->soname;
+
+    if (soname && strchr(soname, '/'))
+        report_object(check, check->object, subject_path(check, soname),
+                      "DT_SONAME is the path '%s'", shown(check, soname));
+}
+
+/* ---- in one process */
+
+/*
+ * Somebody asks for a name, is given what is in memory under it, and by itself would have got
+ * another file.
+ */
+static void clash(struct check *check, const struct lint_object *asker, size_t need,
+                  const struct loaded *given)
+{
+    const char *name = asker->object->need[need].name;
+    const struct node *meant = asker->need[need].answer;
+    const char *soname = given->soname ? given->soname : name;
+    struct finding *f;
+
+    if (!meant || !given->node || same_build(meant, given->node))
+        return;
+    f = report_object(check, check->object, shown(check, soname),
+                      "%s is meant to have '%s' of %s, and gets that of %s",
+                      shown(check, asker->path), shown(check, name),
+                      shown(check, world_path(check->arena, meant)),
+                      shown(check, world_path(check->arena, given->node)));
+    evidence(check, f, "in memory: %s", world_path(check->arena, given->node));
+    evidence(check, f, "meant: %s", world_path(check->arena, meant));
+    evidence(check, f, "asked by: %s", asker->path);
+}
+
+/* Two files of one soname, both in memory. */
+static void both_loaded(struct check *check)
+{
+    const struct trace *t = check->trace;
+
+    for (size_t i = 0; i < t->n_loaded; i++)
+        for (size_t k = 0; k < i && t->loaded[i].soname && t->loaded[i].node; k++) {
+            const struct loaded *a = &t->loaded[k], *b = &t->loaded[i];
+            struct finding *f;
+
+            if (!a->node || !str_same(a->soname, b->soname) || a->node == b->node)
+                continue;
+            f = report_object(check, check->object, shown(check, b->soname),
+                              "%s is in memory twice: '%s' and '%s'", shown(check, b->soname),
+                              shown(check, a->path), shown(check, b->path));
+            evidence(check, f, "%s", a->path);
+            evidence(check, f, "%s", b->path);
+        }
+}
+
+void check_soname_clash_in_process(struct check *check)
+{
+    const struct trace *t = check->trace;
+    size_t *asked = arena_calloc(check->arena, t->n_loaded, sizeof(*asked));
+
+    both_loaded(check);
+    for (size_t i = 0; i < t->n_requests; i++) {
+        const struct request *r = &t->request[i];
+        const struct lint_object *asker =
+            r->asker >= 0 && r->phase == 0 && r->kind <= REQUEST_FILTER
+                ? loaded_object(check, &t->loaded[r->asker])
+                : NULL;
+
+        if (!asker || !asker->need)
+            continue;
+        if (asked[r->asker] < asker->object->n_needs && r->answer >= 0)
+            clash(check, asker, asked[r->asker], &t->loaded[r->answer]);
+        asked[r->asker]++;
+    }
+}
+
+/* ---- in the closure */
+
+struct offer {
+    const char *soname;
+    const struct lint_object *object;
+};
+
+struct offers {
+    struct offer *item;
+    size_t n;
+};
+
+static int by_soname(const void *a, const void *b)
+{
+    const struct offer *x = a, *y = b;
+    const int r = strcmp(x->soname, y->soname);
+
+    return r ? r : strcmp(x->object->path, y->object->path);
+}
+
+static bool in_sub_directory(const struct lint_object *o, const char *name)
+{
+    const char *at = strstr(o->path, name);
+
+    return at && at > o->path && at[-1] == '/';
+}
+
+/* Libraries with a versioned soname; `public`: right in lib/; else anywhere below. */
+static struct offers all_offers(struct check *check, bool public)
+{
+    struct offers offers = {0};
+
+    for (size_t i = 0; i < check->closure->n_objects; i++) {
+        const struct lint_object *o = check->closure->object[i];
+
+        if (!o->package || !o->object->soname || !is_library(o->object) ||
+            !is_versioned(o->object->soname) || is_public(o) != public ||
+            in_sub_directory(o, "glibc-hwcaps/") || in_sub_directory(o, "stubs/") ||
+            in_sub_directory(o, ".build-id/"))
+            continue;
+        offers.item = arena_grow(check->arena, offers.item, offers.n, sizeof(*offers.item));
+        offers.item[offers.n++] = (struct offer){o->object->soname, o};
+    }
+    if (offers.n > 1)
+        qsort(offers.item, offers.n, sizeof(*offers.item), by_soname);
+    return offers;
+}
+
+static bool are_rivals(const struct lint_object *a, const struct lint_object *b)
+{
+    return a->package != b->package && same_machine(a->object, b->object) &&
+           !same_build(a->node, b->node);
+}
+
+void check_soname_clash_in_closure(struct check *check)
+{
+    const struct offers offers = all_offers(check, true);
+
+    for (size_t i = 0, end; i < offers.n; i = end) {
+        const struct lint_object *first = offers.item[i].object, *other = NULL;
+        struct finding *f;
+
+        for (end = i + 1; end < offers.n && !strcmp(offers.item[end].soname, offers.item[i].soname);
+             end++)
+            if (!other && are_rivals(first, offers.item[end].object))
+                other = offers.item[end].object;
+        if (!other)
+            continue;
+        f = report_object(check, first, shown(check, offers.item[i].soname),
+                          "%s has another build in %s", shown(check, offers.item[i].soname),
+                          shown(check, other->path));
+        for (size_t k = i; k < end; k++)
+            evidence(check, f, "%s", offers.item[k].object->path);
+    }
+}
+
+static const struct offer *find_offer(const struct offers *offers, const char *soname)
+{
+    size_t low = 0, high = offers->n;
+
+    while (low < high) {
+        const size_t mid = (low + high) / 2;
+
+        if (strcmp(offers->item[mid].soname, soname) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < offers->n && !strcmp(offers->item[low].soname, soname) ? &offers->item[low] : NULL;
+}
+
+void check_embedded_library_copy(struct check *check)
+{
+    const struct offers public = all_offers(check, true), private = all_offers(check, false);
+
+    for (size_t i = 0; i < private.n; i++) {
+        const struct lint_object *o = private.item[i].object;
+        const struct offer *offer = find_offer(&public, private.item[i].soname);
+        struct finding *f;
+
+        if (!offer || offer->object->package == o->package ||
+            !same_machine(offer->object->object, o->object) ||
+            strcmp(offer->object->package->name.pname, o->package->name.pname) == 0)
+            continue;
+        f = report_object(check, o, shown(check, offer->soname),
+                          "a private copy of %s, which %s offers", shown(check, offer->soname),
+                          shown(check, offer->object->package->path));
+        evidence(check, f, "%s", offer->object->path);
+    }
+}

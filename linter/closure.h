@@ -1,0 +1,124 @@
+/*
+ * A closure: the packages and objects that are linted together, and what is known about them.
+ *
+ *	closure_init(&closure, world);
+ *	closure_index(&closure, db, &scope, &err);	from an index (closure_index.c), or
+ *	closure_live(&closure, &scope, &err);		from files as they are (closure_live.c)
+ *	...
+ *	closure_release(&closure);
+ *
+ * Packages that are not selected are there too when something selected refers to them, by name
+ * alone: references are known, contents are not looked at. The world is borrowed; nodes and
+ * objects are its.
+ */
+#pragma once
+
+#include "base/db.h"
+#include "loader/world.h"
+#include "scanner/store_name.h"
+
+struct lint_package {
+    const char *path;                /* "/nix/store/HASH-name" */
+    const char *base;                /* what follows the store */
+    struct store_name name;          /* base taken apart */
+    const char *key;                 /* without hash and version: "ffmpeg.out" */
+    bool selected;                   /* findings about it are wanted */
+    bool registered;                 /* the store's database knows its references */
+    struct lint_package **reference; /* complete when registered */
+    size_t n_references;
+    size_t index;     /* in closure.package */
+    uint8_t *reaches; /* a byte a package, filled when first asked for; NULL: not yet */
+};
+
+/* What a needed name leads to. */
+struct lint_need {
+    struct node *answer; /* when nothing else is in memory yet; NULL: nowhere */
+    bool refused;        /* not found, but files were there: for another machine or class */
+    bool satisfied;      /* in the start of some program it is answered */
+};
+
+struct lint_object {
+    const char *path;             /* without links, as the world has it */
+    const char *below;            /* in its package: "bin/ffmpeg"; else the whole path */
+    const char *key;              /* without hash: "ffmpeg.out:bin/ffmpeg" */
+    struct lint_package *package; /* NULL: in no store */
+    struct node *node;
+    const struct object *object;
+
+    /* Of each of its needed names, when it is loaded by itself; see lint.c. NULL: not asked. */
+    struct lint_need *need;
+    const char *loader; /* under which loader that was; NULL: not asked */
+    const char *user;   /* the first program that has it in memory after its start; NULL: none */
+};
+
+/* Something that could not be read, or is broken. */
+struct lint_problem {
+    struct lint_package *package; /* NULL: in no store */
+    const char *path;             /* of the file */
+    const char *text;
+    bool unread; /* else malformed */
+};
+
+struct closure {
+    struct world *world;
+    struct arena arena;
+    bool live; /* files can be read; an index has no bytes of scripts */
+    const char **store;
+    size_t n_stores;
+    struct lint_package **package;
+    size_t n_packages;
+    struct lint_object **object; /* selected ones, by path */
+    size_t n_objects;
+    struct lint_problem *problem;
+    size_t n_problems;
+    struct name_map *packages_by_base, *objects_by_node; /* private */
+};
+
+/* What is to be linted. */
+struct scope {
+    const char *root;        /* where the store's database is looked for; live only */
+    const char *const *path; /* files, packages, directories; none: all of an index */
+    size_t n_paths;
+    bool closure; /* and everything that their packages refer to */
+};
+
+void closure_init(struct closure *ret_closure, struct world *world);
+void closure_release(struct closure *closure);
+
+/* Fill it. -ENOENT: a path is not there; -ENODATA: references are asked for and not known. */
+MUST_CHECK int closure_index(struct closure *closure, struct db *db, const struct scope *scope,
+                             struct err *err);
+MUST_CHECK int closure_live(struct closure *closure, const struct scope *scope, struct err *err);
+
+/* The package a path lies in, as written (links are not followed). NULL: in none that is known. */
+struct lint_package *closure_package_of(const struct closure *closure, const char *path);
+
+/* Does the path (as written) lie in a store at all? */
+bool closure_in_store(const struct closure *closure, const char *path);
+
+/* The object of a node; NULL: none that is selected. */
+struct lint_object *closure_object_of(const struct closure *closure, const struct node *node);
+
+/* Does `from` refer to `to`, directly or not? True when it is not known. */
+bool closure_reaches(struct closure *closure, struct lint_package *from,
+                     const struct lint_package *to);
+bool closure_refers(const struct lint_package *from, const struct lint_package *to);
+
+/* For people: every "/nix/store/HASH-name-1/lib/x" in the text as "name-1/lib/x". Not escaped. */
+const char *closure_shown(const struct closure *closure, struct arena *arena, const char *text);
+
+/* ---- for the files that fill it */
+
+void closure_add_store(struct closure *closure, const char *path);
+/* Find or add the package `base` of a store. */
+struct lint_package *closure_add_package(struct closure *closure, const char *store,
+                                         const char *base);
+void closure_add_reference(struct closure *closure, struct lint_package *from,
+                           struct lint_package *to);
+/* Add a file when it is an object; what cannot be read or is malformed becomes a problem. */
+void closure_add_file(struct closure *closure, struct node *node);
+void closure_add_problem(struct closure *closure, const struct lint_problem *problem);
+/* Select packages by the scope's paths and references; the paths must be in packages. */
+void closure_spread(struct closure *closure);
+/* Sort, and give keys. To be called last. */
+void closure_finish(struct closure *closure);

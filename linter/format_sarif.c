@@ -1,0 +1,231 @@
+/*
+ * SARIF 2.1.0 (OASIS standard, errata 01).
+ */
+#include "linter/format.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+#define SARIF_SCHEMA                                                                               \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+static json_t *text_json(const char *text)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "text", text);
+    return out;
+}
+
+static json_t *rule_json(const struct rule *rule, struct arena *arena)
+{
+    json_t *out = json_object(), *level = json_object(), *properties = json_object();
+    json_t *tags = json_array(), *help = text_json(arena_printf(arena, "To do: %s.", rule->fix));
+
+    json_put_text(help, "markdown", rule_page(rule));
+    json_put_text(out, "id", rule->id);
+    json_put_text(out, "name", rule->code);
+    json_put(out, "shortDescription", text_json(rule->summary));
+    json_put(out, "help", help);
+    json_put_text(out, "helpUri", rule_url(rule, arena));
+    json_put_text(level, "level", severity_name(rule->severity));
+    json_put(level, "enabled", json_boolean(!rule->opt_in));
+    json_put(out, "defaultConfiguration", level);
+    json_push(tags, json_text("elf"));
+    json_push(tags, json_text("loader"));
+    json_put(properties, "tags", tags);
+    json_put_text(properties, "confidence", confidence_name(rule->confidence));
+    json_put(out, "properties", properties);
+    return out;
+}
+
+/* A path as a URI: everything unusual as %XX. */
+static const char *uri(struct arena *arena, const char *path)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "-._~/+=,@";
+    struct str out = {.arena = arena};
+
+    str_add(&out, "");
+    for (; *path; path++)
+        if (strchr(plain, *path))
+            str_add_n(&out, path, 1);
+        else
+            str_printf(&out, "%%%02X", (unsigned char)*path);
+    return out.text;
+}
+
+static json_t *artifact_json(const struct finding *f, struct arena *arena)
+{
+    json_t *out = json_object();
+    const char *slash = f->package ? strrchr(f->package, '/') : NULL;
+
+    if (slash) {
+        json_put_text(out, "uri", uri(arena, f->path + (slash + 1 - f->package)));
+        json_put_text(out, "uriBaseId", "STORE");
+    } else {
+        json_put_text(out, "uri", arena_printf(arena, "file://%s", uri(arena, f->path)));
+    }
+    return out;
+}
+
+static json_t *locations_json(const struct finding *f, struct arena *arena)
+{
+    json_t *list = json_array(), *location = json_object(), *logical = json_object();
+    json_t *logicals = json_array(), *physical = json_object();
+
+    if (f->path) {
+        json_put(physical, "artifactLocation", artifact_json(f, arena));
+        json_put(location, "physicalLocation", physical);
+    } else {
+        json_decref(physical);
+    }
+    json_put_text(logical, "fullyQualifiedName", f->key);
+    json_put_text(logical, "kind", "module");
+    json_push(logicals, logical);
+    json_put(location, "logicalLocations", logicals);
+    json_push(list, location);
+    return list;
+}
+
+static json_t *suppressions_json(const struct finding *f)
+{
+    json_t *list = json_array(), *item = json_object();
+
+    json_put_text(item, "kind", "external");
+    json_put_text(item, "status", "accepted");
+    json_put_text(item, "justification", f->reason);
+    json_push(list, item);
+    return list;
+}
+
+static json_t *result_json(const struct finding *f, struct arena *arena)
+{
+    json_t *out = json_object(), *prints = json_object(), *properties = json_object();
+    json_t *evidence = json_array();
+
+    json_put_text(out, "ruleId", f->rule->id);
+    json_put_int(out, "ruleIndex", f->rule - rules());
+    json_put_text(out, "level", severity_name(f->severity));
+    json_put(out, "message", text_json(f->message));
+    json_put(out, "locations", locations_json(f, arena));
+    json_put_text(prints, "stormlintFinding/v1", finding_identity(f, arena));
+    json_put(out, "partialFingerprints", prints);
+    if (f->standing == FINDING_KNOWN)
+        json_put_text(out, "baselineState", "unchanged");
+    if (f->standing == FINDING_SUPPRESSED)
+        json_put(out, "suppressions", suppressions_json(f));
+    json_put_text(properties, "confidence", confidence_name(f->confidence));
+    for (size_t i = 0; i < f->n_evidence; i++)
+        json_push(evidence, json_text(f->evidence[i]));
+    json_put(properties, "evidence", evidence);
+    json_put(out, "properties", properties);
+    return out;
+}
+
+/* Suppressions that do nothing, rules that could not be asked. */
+static json_t *notifications_json(const struct lint_report *report)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; report->suppressions && i < report->suppressions->n; i++) {
+        const struct suppression *s = &report->suppressions->item[i];
+        const char *problem = suppression_problem(s, report->arena);
+        json_t *item;
+
+        if (!problem)
+            continue;
+        item = json_object();
+        json_put_text(item, "level", "note");
+        json_put(item, "message",
+                 text_json(arena_printf(report->arena, "suppression of %s for '%s': %s",
+                                        s->rule ? s->rule->id : "*", s->path, problem)));
+        json_push(list, item);
+    }
+    for (size_t i = 0; i < report->result->n_unasked; i++) {
+        json_t *item = json_object();
+
+        json_put_text(item, "level", "note");
+        json_put(item, "message",
+                 text_json(arena_printf(report->arena,
+                                        "%s was not checked: an index does not hold the files",
+                                        report->result->unasked[i]->id)));
+        json_push(list, item);
+    }
+    return list;
+}
+
+static json_t *invocation_json(const struct lint_report *report)
+{
+    json_t *out = json_object();
+
+    json_put(out, "executionSuccessful", json_boolean(!report->result->incomplete));
+    json_put_int(out, "exitCode", report->result->incomplete ? 3 : report_fails(report));
+    json_put(out, "toolExecutionNotifications", notifications_json(report));
+    return out;
+}
+
+static json_t *driver_json(struct arena *arena)
+{
+    json_t *driver = json_object(), *list = json_array();
+
+    json_put_text(driver, "name", "stormlint");
+    json_put_text(driver, "semanticVersion", VERSION);
+    for (size_t i = 0; i < N_RULES; i++)
+        json_push(list, rule_json(&rules()[i], arena));
+    json_put(driver, "rules", list);
+    return driver;
+}
+
+static json_t *run_json(const struct lint_report *report)
+{
+    json_t *run = json_object(), *tool = json_object(), *bases = json_object();
+    json_t *store = json_object(), *details = json_object(), *list = json_array();
+    json_t *results = json_array();
+    const struct findings *findings = &report->result->findings;
+    const char *of = "/nix/store";
+
+    json_put(tool, "driver", driver_json(report->arena));
+    json_put(run, "tool", tool);
+    json_put_text(
+        details, "id",
+        arena_printf(report->arena, "stormlint/%s/", report->name ? report->name : "lint"));
+    json_put(run, "automationDetails", details);
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *f = findings->item[i];
+
+        if (f->package)
+            of = arena_strndup(report->arena, f->package,
+                               (size_t)(str_base(f->package) - f->package - 1));
+        json_push(results, result_json(f, report->arena));
+    }
+    json_put_text(store, "uri", arena_printf(report->arena, "file://%s/", uri(report->arena, of)));
+    json_put(bases, "STORE", store);
+    json_put(run, "originalUriBaseIds", bases);
+    json_push(list, invocation_json(report));
+    json_put(run, "invocations", list);
+    json_put_text(run, "columnKind", "unicodeCodePoints");
+    json_put(run, "results", results);
+    return run;
+}
+
+json_t *sarif_json(const struct lint_report *report)
+{
+    json_t *out = json_object(), *runs = json_array();
+
+    json_put_text(out, "$schema", SARIF_SCHEMA);
+    json_put_text(out, "version", "2.1.0");
+    json_push(runs, run_json(report));
+    json_put(out, "runs", runs);
+    return out;
+}
+
+int format_sarif(const struct lint_report *report, FILE *to, struct err *err)
+{
+    json_t *out = sarif_json(report);
+    const int r = json_print(out, to, true, err);
+
+    json_decref(out);
+    return r;
+}

@@ -1,0 +1,449 @@
+#include "linter/check.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define HASH_NONFATAL_OOM 0
+#include <uthash.h>
+
+enum { MAX_EVIDENCE = 8 };
+
+/* A finding by its path and identity. */
+struct told {
+    const char *identity;
+    struct finding *finding;
+    UT_hash_handle hh;
+};
+
+struct lint {
+    struct closure *closure;
+    const struct lint_options *options;
+    struct arena *arena; /* of the findings */
+    struct loader *loader;
+    struct findings findings;
+    struct told *told;
+    const struct lint_object **ldso; /* loaders that programs of the closure name */
+    size_t n_ldso;
+    size_t n_programs;
+    bool incomplete;
+};
+
+uint32_t probe_budget(const struct lint *lint)
+{
+    return lint->options->probe_budget ? lint->options->probe_budget : PROBE_BUDGET;
+}
+
+struct loader *lint_loader(const struct lint *lint)
+{
+    return lint->loader;
+}
+
+const struct cpu *lint_cpu(const struct lint *lint)
+{
+    return lint->options->cpu;
+}
+
+const char *lint_cwd(const struct lint *lint)
+{
+    return lint->options->cwd ? lint->options->cwd : "/";
+}
+
+/* ---- telling */
+
+static struct finding *tell(struct check *check, const struct finding *like, const char *message,
+                            va_list ap)
+{
+    struct lint *lint = check->lint;
+    struct arena *arena = lint->arena;
+    const char *identity =
+        arena_printf(check->arena, "%s %s %s", check->rule->code, like->path,
+                     finding_identity(&(struct finding){.key = like->key, .subject = like->subject},
+                                      check->arena));
+    struct told *told;
+    struct finding *f;
+
+    HASH_FIND_STR(lint->told, identity, told);
+    if (told) {
+        told->finding->programs += check->trace != NULL;
+        return NULL;
+    }
+    f = arena_memdup(arena, like, sizeof(*like));
+    f->rule = check->rule;
+    f->severity = f->rule->severity;
+    f->confidence = f->rule->confidence;
+    f->subject = like->subject ? arena_strdup(arena, like->subject) : NULL;
+    f->message = arena_vprintf(arena, message, ap);
+    f->programs = check->trace != NULL;
+    told = arena_alloc(arena, sizeof(*told));
+    told->identity = arena_strdup(arena, identity);
+    told->finding = f;
+    HASH_ADD_KEYPTR(hh, lint->told, told->identity, strlen(told->identity), told);
+    lint->findings.item =
+        arena_grow(arena, lint->findings.item, lint->findings.n, sizeof(struct finding *));
+    lint->findings.item[lint->findings.n++] = f;
+    return f;
+}
+
+struct finding *report_object(struct check *check, const struct lint_object *object,
+                              const char *subject, const char *message, ...)
+{
+    const struct finding like = {.path = object->path,
+                                 .package = object->package ? object->package->path : NULL,
+                                 .key = object->key,
+                                 .subject = subject};
+    struct finding *f;
+    va_list ap;
+
+    va_start(ap, message);
+    f = tell(check, &like, message, ap);
+    va_end(ap);
+    return f;
+}
+
+struct finding *report_package(struct check *check, const struct lint_package *package,
+                               const char *subject, const char *message, ...)
+{
+    const struct finding like = {
+        .path = package->path, .package = package->path, .key = package->key, .subject = subject};
+    struct finding *f;
+    va_list ap;
+
+    va_start(ap, message);
+    f = tell(check, &like, message, ap);
+    va_end(ap);
+    return f;
+}
+
+struct finding *report_file(struct check *check, const struct lint_package *package,
+                            const char *path, const char *subject, const char *message, ...)
+{
+    struct finding like = {.path = path, .key = path, .subject = subject};
+    struct finding *f;
+    va_list ap;
+
+    if (package) {
+        const char *below = path + strlen(package->path);
+
+        like.package = package->path;
+        like.key = arena_printf(check->lint->arena, "%s:%s", package->key, below + (*below == '/'));
+    }
+    va_start(ap, message);
+    f = tell(check, &like, message, ap);
+    va_end(ap);
+    return f;
+}
+
+void evidence(struct check *check, struct finding *finding, const char *fmt, ...)
+{
+    struct arena *arena = check->lint->arena;
+    va_list ap;
+
+    if (!finding || finding->n_evidence >= MAX_EVIDENCE)
+        return;
+    finding->evidence =
+        arena_grow(arena, finding->evidence, finding->n_evidence, sizeof(*finding->evidence));
+    va_start(ap, fmt);
+    finding->evidence[finding->n_evidence++] = arena_vprintf(arena, fmt, ap);
+    va_end(ap);
+}
+
+/* ---- asking the rules */
+
+static bool is_asked(const struct lint *lint, const struct rule *rule)
+{
+    if (rule->live && !lint->closure->live)
+        return false;
+    return lint->options->rules ? lint->options->rules[rule - rules()] : !rule->opt_in;
+}
+
+static void ask(struct lint *lint, enum rule_scope scope, struct check like)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    like.lint = lint;
+    like.closure = lint->closure;
+    like.arena = &arena;
+    if (scope == RULE_OBJECT)
+        like.n_components = components(&like, like.object, &like.component);
+    for (like.rule = rules(); like.rule < rules() + N_RULES; like.rule++)
+        if (like.rule->scope == scope && is_asked(lint, like.rule))
+            like.rule->check(&like);
+}
+
+/* ---- starts */
+
+static void keep_ldso(struct lint *lint, const struct node *node)
+{
+    const struct lint_object *o = closure_object_of(lint->closure, node);
+
+    for (size_t i = 0; i < lint->n_ldso; i++)
+        if (lint->ldso[i]->node == node)
+            return;
+    if (!o) {
+        struct lint_object *outside = arena_alloc(&lint->closure->arena, sizeof(*outside));
+
+        outside->path = world_path(&lint->closure->arena, node);
+        outside->node = (struct node *)(uintptr_t)node;
+        outside->object = node->object;
+        o = outside;
+    }
+    lint->ldso =
+        arena_grow(lint->arena, lint->ldso, lint->n_ldso, sizeof(const struct lint_object *));
+    lint->ldso[lint->n_ldso++] = o;
+}
+
+/* The loader files there are: those that programs name, those in the selection. */
+static void find_ldso(struct lint *lint)
+{
+    const struct closure *c = lint->closure;
+
+    for (size_t i = 0; i < c->n_objects; i++) {
+        const struct object *object = c->object[i]->object;
+        struct place at;
+
+        if (object->ldso)
+            keep_ldso(lint, c->object[i]->node);
+        if (!object->interp)
+            continue;
+        at = world_walk(c->world, NULL, object->interp);
+        if (!at.error && at.node->kind == NODE_FILE && world_object(c->world, at.node))
+            keep_ldso(lint, at.node);
+    }
+}
+
+/* A loader in one of the directories that the library's run path names. */
+static const char *ldso_in_run_path(struct lint *lint, struct check *check,
+                                    const struct lint_object *object)
+{
+    static const char *const names[] = {
+        "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+        "ld-linux.so.2",
+        "ld64.so.2",
+        "ld-linux-riscv64-lp64d.so.1",
+        "ld-linux-armhf.so.3",
+        "ld-musl-x86_64.so.1",
+        "ld-musl-aarch64.so.1",
+        "ld64.so.1",
+    };
+    struct component *component;
+    const size_t n = components(check, object, &component);
+    const char *const *name;
+
+    for (size_t i = 0; i < n; i++)
+        for_each (name, names) {
+            struct node *node = component_find(check, &component[i], *name);
+            const struct object *ldso = node ? world_object(lint->closure->world, node) : NULL;
+
+            if (ldso && same_machine(ldso, object->object))
+                return world_path(&lint->closure->arena, node);
+        }
+    return NULL;
+}
+
+/* The loader that would load the library: its run path's, else any of its machine. */
+static const char *ldso_for(struct lint *lint, struct check *check,
+                            const struct lint_object *object)
+{
+    const char *found = ldso_in_run_path(lint, check, object);
+
+    for (size_t i = 0; i < lint->n_ldso && !found; i++)
+        if (same_machine(lint->ldso[i]->object, object->object))
+            found = lint->ldso[i]->path;
+    return found;
+}
+
+/* What each needed name was answered with: the k-th request of an object is for its k-th name. */
+static void keep_answers(struct lint *lint, struct lint_object *object, const struct trace *trace)
+{
+    const int self = loaded_index(trace, object->node);
+    size_t k = 0;
+
+    if (self < 0 || !object->object->n_needs)
+        return;
+    object->need =
+        arena_calloc(&lint->closure->arena, object->object->n_needs, sizeof(*object->need));
+    object->loader = arena_strdup(&lint->closure->arena, trace->profile.interp);
+    for (size_t i = 0; i < trace->n_requests; i++) {
+        const struct request *r = &trace->request[i];
+
+        if (r->asker != self || r->phase || r->kind > REQUEST_FILTER)
+            continue;
+        if (k == object->object->n_needs)
+            break;
+        if (r->answer >= 0)
+            object->need[k].answer = trace->loaded[r->answer].node;
+        for (size_t n = 0; n < r->n_calls && r->answer < 0; n++)
+            object->need[k].refused |= trace->call[r->first_call + n].outcome == OUTCOME_REJECTED;
+        k++;
+    }
+}
+
+/* `ld.so --list OBJECT`: it goes on when something is missing. False: it cannot be asked. */
+static bool load_alone(struct lint *lint, const struct lint_object *object, struct arena *arena,
+                       struct trace *ret_trace)
+{
+    struct check check = {.lint = lint, .closure = lint->closure, .arena = arena};
+    const char *args[] = {"--list", object->path};
+    struct start start = {.record = true, .ld_args = args, .n_ld_args = ARRAY_LEN(args)};
+    struct err err;
+
+    start.program = ldso_for(lint, &check, object);
+    return start.program && loader_run(lint->loader, &start, arena, ret_trace, &err) == 0;
+}
+
+static void load_by_itself(struct lint *lint, struct lint_object *object)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct trace trace = {0};
+
+    if (load_alone(lint, object, &arena, &trace))
+        keep_answers(lint, object, &trace);
+}
+
+/* Whom a program has in memory, and which of their names are answered there. */
+static void keep_users(struct lint *lint, const struct lint_object *program,
+                       const struct trace *trace, struct arena *arena)
+{
+    struct lint_object **object = arena_calloc(arena, trace->n_loaded, sizeof(*object));
+    size_t *asked = arena_calloc(arena, trace->n_loaded, sizeof(*asked));
+
+    for (size_t i = 0; i < trace->n_loaded; i++) {
+        object[i] =
+            trace->loaded[i].node ? closure_object_of(lint->closure, trace->loaded[i].node) : NULL;
+        if (object[i] && !object[i]->user)
+            object[i]->user = program->path;
+    }
+    for (size_t i = 0; i < trace->n_requests; i++) {
+        const struct request *r = &trace->request[i];
+        struct lint_object *asker = r->asker >= 0 ? object[r->asker] : NULL;
+
+        if (!asker || r->phase || r->kind > REQUEST_FILTER || !asker->need)
+            continue;
+        if (asked[r->asker] < asker->object->n_needs)
+            asker->need[asked[r->asker]++].satisfied |= r->answer >= 0;
+    }
+}
+
+static void start_program(struct lint *lint, struct lint_object *object)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct start start = {.program = object->path, .record = true};
+    struct trace trace = {0};
+    struct err err;
+
+    if (loader_run(lint->loader, &start, &arena, &trace, &err) < 0)
+        return;
+    lint->n_programs++;
+    keep_answers(lint, object, &trace);
+    if (trace.exit == EXIT_MISSING || trace.exit == EXIT_BAD)
+        load_by_itself(lint, object);
+    keep_users(lint, object, &trace, &arena);
+    ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace});
+    if (lint->options->each_start)
+        lint->options->each_start(lint->options->data, object, &trace);
+}
+
+/* A library that no program has at its start: a plugin, or a library for others. */
+static void start_alone(struct lint *lint, struct lint_object *object)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct trace trace = {0};
+
+    if (load_alone(lint, object, &arena, &trace))
+        ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace, .alone = true});
+}
+
+/* ---- passes */
+
+static void each_object(struct lint *lint, const char *label, bool (*wanted)(const void *object),
+                        void (*act)(struct lint *lint, struct lint_object *object))
+{
+    const struct closure *c = lint->closure;
+
+    for (size_t i = 0; i < c->n_objects; i++) {
+        if (wanted(c->object[i]))
+            act(lint, c->object[i]);
+        progress_update(lint->options->progress, label, i + 1, c->n_objects);
+    }
+}
+
+static bool wants_alone(const void *object)
+{
+    const struct lint_object *o = object;
+
+    return is_library(o->object) && is_dynamic(o->object);
+}
+
+static bool wants_start(const void *object)
+{
+    const struct lint_object *o = object;
+
+    return o->object->interp && is_dynamic(o->object) && !o->object->ldso;
+}
+
+static bool wants_start_alone(const void *object)
+{
+    const struct lint_object *o = object;
+
+    return wants_alone(o) && !o->user;
+}
+
+static bool wants_rules(const void *object)
+{
+    const struct lint_object *o = object;
+
+    return !(o->object->layout & LAYOUT_DEBUG_ONLY);
+}
+
+static void ask_object(struct lint *lint, struct lint_object *object)
+{
+    ask(lint, RULE_OBJECT, (struct check){.object = object});
+}
+
+static void list_unasked(struct lint *lint, struct lint_result *ret)
+{
+    for (size_t i = 0; i < N_RULES; i++) {
+        const struct rule *rule = &rules()[i];
+        const bool wanted = lint->options->rules ? lint->options->rules[i] : !rule->opt_in;
+
+        if (!wanted || is_asked(lint, rule))
+            continue;
+        ret->unasked =
+            arena_grow(lint->arena, ret->unasked, ret->n_unasked, sizeof(const struct rule *));
+        ret->unasked[ret->n_unasked++] = rule;
+    }
+}
+
+int lint_run(struct closure *closure, const struct lint_options *options, struct arena *arena,
+             struct lint_result *ret_result, struct err *err)
+{
+    CLEANUP(loader_freep) struct loader *loader = NULL;
+    struct lint lint = {.closure = closure, .options = options, .arena = arena};
+    struct lint_result result = {.n_objects = closure->n_objects};
+
+    (void)err;
+    lint.loader = loader = loader_new(closure->world, options->cpu, lint_cwd(&lint), false);
+    find_ldso(&lint);
+    each_object(&lint, "libraries", wants_alone, load_by_itself);
+    each_object(&lint, "programs", wants_start, start_program);
+    each_object(&lint, "plugins", wants_start_alone, start_alone);
+    each_object(&lint, "objects", wants_rules, ask_object);
+    for (size_t i = 0; i < closure->n_packages; i++)
+        if (closure->package[i]->selected) {
+            result.n_packages++;
+            ask(&lint, RULE_PACKAGE, (struct check){.package = closure->package[i]});
+        }
+    ask(&lint, RULE_CLOSURE, (struct check){0});
+    for (size_t i = 0; i < closure->n_problems; i++)
+        result.incomplete |= closure->problem[i].unread;
+    HASH_CLEAR(hh, lint.told);
+    list_unasked(&lint, &result);
+    findings_sort(&lint.findings);
+    result.findings = lint.findings;
+    result.n_programs = lint.n_programs;
+    *ret_result = result;
+    return 0;
+}
