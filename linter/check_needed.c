@@ -51,7 +51,7 @@ static void unresolved(struct check *check, const char *name, const struct lint_
     const char *subject = shown(check, name);
     struct finding *f;
 
-    if (need->satisfied) {
+    if (need->satisfied && !need->failed) {
         f = report_object(check, o, subject,
                           "%s is found only because something else has loaded it before (in %s)",
                           subject, shown(check, o->user));

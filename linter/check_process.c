@@ -63,6 +63,8 @@ void check_mixed_libc(struct check *check)
     struct finding *f;
 
     for (size_t i = 0; i < t->n_loaded; i++) {
+        if (check->alone && t->loaded[i].node == check->object->node && is_musl(&t->loaded[i]))
+            return; /* it is the C library of others, not loaded but for being asked */
         if (!musl && is_musl(&t->loaded[i]))
             musl = &t->loaded[i];
         if (!glibc && is_glibc(&t->loaded[i]))

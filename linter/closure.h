@@ -35,6 +35,7 @@ struct lint_need {
     struct node *answer; /* when nothing else is in memory yet; NULL: nowhere */
     bool refused;        /* not found, but files were there: for another machine or class */
     bool satisfied;      /* in the start of some program it is answered */
+    bool failed;         /* in the start of some program it is not */
 };
 
 struct lint_object {

@@ -58,12 +58,13 @@ static int read_store(struct closure *c, const char *root, const char *store, st
     CLEANUP(arena_release) struct arena arena = {0};
     struct by_ids ids = {.closure = c};
     struct nix_db db = {0};
-    int r = nix_db_paths(root, store, &arena, &db, err);
+    struct err why;
+    int r = nix_db_paths(root, store, &arena, &db, &why);
 
     if (r == -ENOENT || (r == 0 && db.n_paths == 0))
         return 0;
     if (r < 0)
-        return r;
+        return err_set(err, -r, "%s", why.text);
     ids.n = db.n_paths;
     ids.row = arena_calloc(&arena, ids.n, sizeof(*ids.row));
     ids.package = arena_calloc(&arena, ids.n, sizeof(struct lint_package *));

@@ -322,8 +322,12 @@ static void keep_users(struct lint *lint, const struct lint_object *program,
 
         if (!asker || r->phase || r->kind > REQUEST_FILTER || !asker->need)
             continue;
-        if (asked[r->asker] < asker->object->n_needs)
-            asker->need[asked[r->asker]++].satisfied |= r->answer >= 0;
+        if (asked[r->asker] < asker->object->n_needs) {
+            struct lint_need *need = &asker->need[asked[r->asker]++];
+
+            need->satisfied |= r->answer >= 0;
+            need->failed |= r->answer < 0;
+        }
     }
 }
 

@@ -64,6 +64,8 @@ bool tree_tag(const char *name, int64_t *ret_tag);
  *	library /s/a/lib/liba.so soname=liba.so needed=libc.so flags_1=0x800 machine=aarch64
  *	library /lib/ld.so soname=ld-linux-x86-64.so.2 string=2.36 string=/lib/	(constants)
  *	library /s/a/lib/libb.so import=dlopen string=libc.so.1 dlopen=[{"soname":["libd.so.1"]}]
+ *	library /s/a/lib/libc.so version=libd.so:V1 version=V2 stack=exec trailing=5000
+ *	library /s/a/lib/libe.so resolution=libd.so|=/s/d/lib/libd.so|	(the note; '|' a zero)
  *	link    /s/a/lib/libx.so liba.so
  *	hard    /s/b/liba.so /s/a/lib/liba.so
  *	text    /etc/ld.so.preload libp.so\x0a

@@ -88,6 +88,42 @@ static void add_import(struct arena *arena, struct elf_spec *spec, const char *n
     spec->imports = list;
 }
 
+/* "FILE:VERSION", wanted from a file, or "VERSION", defined here. */
+static void add_version(struct arena *arena, struct elf_spec *spec, char *text)
+{
+    struct elf_version *list = arena_calloc(arena, spec->n_versions + 1, sizeof(*list));
+    char *colon = strchr(text, ':');
+
+    if (spec->n_versions)
+        memcpy(list, spec->versions, spec->n_versions * sizeof(*list));
+    if (colon)
+        *colon++ = '\0';
+    list[spec->n_versions++] =
+        (struct elf_version){.file = colon ? text : NULL, .name = colon ? colon : text};
+    spec->versions = list;
+}
+
+/* A resolution note: "NAME|LIST|NAME|LIST|", each '|' a zero byte; one more ends it. */
+static void add_resolution(struct arena *arena, struct elf_spec *spec, char *text)
+{
+    struct elf_note *list = arena_calloc(arena, spec->n_notes + 1, sizeof(*list));
+    const uint32_t size = (uint32_t)strlen(text) + 1;
+
+    if (spec->n_notes)
+        memcpy(list, spec->note, spec->n_notes * sizeof(*list));
+    for (uint32_t i = 0; i < size; i++)
+        text[i] = text[i] == '|' ? '\0' : text[i];
+    list[spec->n_notes++] = (struct elf_note){"NixOS", NT_NIXOS_RESOLUTION, text, size};
+    spec->note = list;
+}
+
+/* "exec": an executable stack is asked for; "none": nothing is said. */
+static void set_stack(struct elf_spec *spec, const char *text)
+{
+    spec->exec_stack = !strcmp(text, "exec");
+    spec->no_gnu_stack = !strcmp(text, "none");
+}
+
 /* NAME=VALUE of a program or library. */
 static int set_field(const struct line *line, char *word, struct elf_spec *spec, struct err *err)
 {
@@ -112,6 +148,14 @@ static int set_field(const struct line *line, char *word, struct elf_spec *spec,
         add_dlopen_note(line->arena, spec, value);
     else if (!strcmp(word, "import"))
         add_import(line->arena, spec, value);
+    else if (!strcmp(word, "version"))
+        add_version(line->arena, spec, value);
+    else if (!strcmp(word, "resolution"))
+        add_resolution(line->arena, spec, value);
+    else if (!strcmp(word, "stack"))
+        set_stack(spec, value);
+    else if (!strcmp(word, "trailing"))
+        spec->trailing = strtoul(value, NULL, 0);
     else if (!strcmp(word, "type"))
         spec->type = (uint16_t)strtoul(value, NULL, 0);
     else if (!strcmp(word, "osabi"))

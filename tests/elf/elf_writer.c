@@ -400,6 +400,7 @@ struct elf_image elf_write(struct arena *arena, const struct elf_spec *spec)
     segment_covers(&w.segment[load], 0, w.size);
     write_phdrs(&w, image.phoff);
     write_header(&w, image.phoff, entry);
+    reserve(&w, spec->trailing, 1);
     image.bytes = w.bytes;
     image.size = w.size;
     return image;

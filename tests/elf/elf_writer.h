@@ -78,6 +78,7 @@ struct elf_spec {
     bool exec_stack, no_gnu_stack;
     uint64_t tls_size;    /* 0: no PT_TLS */
     size_t spare_dynamic; /* DT_NULL entries behind the first */
+    size_t trailing;      /* bytes behind everything */
 };
 
 struct elf_image {
