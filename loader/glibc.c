@@ -222,8 +222,7 @@ static bool open_program(struct run *run)
     run_answer(run, RESULT_FOUND, found.stage, run->main);
     lib_name(run, &run->base, run->main, name);
     run->origin_asked = true;
-    if (run->setup->profile.version >= V_PHYSICAL_ORIGIN &&
-        read_proc_link(run, "/proc/self/fd/3"))
+    if (run->setup->profile.version >= V_PHYSICAL_ORIGIN && read_proc_link(run, "/proc/self/fd/3"))
         run->origin = physical_origin(run, run->main->image->node);
     else
         run->origin = origin_of(run->loader, run->arena, found.image->path->text);

@@ -72,6 +72,7 @@ struct setup {
     struct cpu cpu;            /* without what the tunables hide */
     struct node *node;         /* the loader file; NULL: see problem */
     const char *problem;
+    bool outside; /* the problem is an assumption: the world does not cover the loader's path */
     struct profile profile;
     struct dir **dir_by_name; /* by id of the path's name */
     struct image **image_by_name;

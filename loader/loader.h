@@ -50,8 +50,8 @@ struct start {
 
 /*
  * Predict one start. 0: `ret_trace` tells everything, also how the start ends; its memory is in
- * `arena`, but nodes and objects are the world's. Negative errno: the program itself cannot be
- * looked at (err says which file and why).
+ * `arena`, but nodes and objects are the world's, and what the profile points to is the loader's.
+ * Negative errno: the program itself cannot be looked at (err says which file and why).
  */
 MUST_CHECK int loader_run(struct loader *loader, const struct start *start, struct arena *arena,
                           struct trace *ret_trace, struct err *err);

@@ -310,6 +310,7 @@ static const char *setup_load(struct loader *loader, struct setup *setup,
     const struct object *object;
     char *real;
 
+    setup->outside = at.assumed;
     if (at.error)
         return arena_printf(loader->arena, "loader '%s': %s", setup->interp->text,
                             at.assumed ? "outside what was looked at, and taken as absent"

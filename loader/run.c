@@ -450,6 +450,9 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
         run_exit(run, EXIT_NOT_DYNAMIC, "not dynamic: no loader is asked for");
     } else if (run->setup->problem) {
         run_exit(run, EXIT_NO_LOADER, "no loader: %s", run->setup->problem);
+        if (run->setup->outside)
+            run_assume(run, "its loader '%s' is outside what was looked at, and taken as absent",
+                       variant.interp);
     } else {
         trace.profile = run->setup->profile;
         if (trace.profile.assumed)
