@@ -175,13 +175,20 @@ static void set_directories(struct arena *arena, struct ldso *ldso, const unsign
 
 /* ---- glibc */
 
-/* What $LIB stands for when its own string is not found: the last part of the first directory. */
+/*
+ * What $LIB stands for when its own string is not found: the last part of the first directory, or
+ * the last two where the last names an ABI, as in /lib64/lp64d/ of riscv64.
+ */
 static const char *lib_of_directory(struct arena *arena, const struct ldso *ldso)
 {
     const char *dir = ldso->n_system_dirs ? ldso->system_dirs[0] : "/lib/";
     const size_t len = strlen(dir) - 1;
-    const char *slash = memrchr(dir, '/', len);
+    const char *slash = memrchr(dir, '/', len), *before = NULL;
 
+    if (str_starts(slash, "/lp64") || str_starts(slash, "/ilp32"))
+        before = memrchr(dir, '/', (size_t)(slash - dir));
+    if (before)
+        slash = before;
     return arena_strndup(arena, slash + 1, (size_t)(dir + len - slash - 1));
 }
 
