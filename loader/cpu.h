@@ -36,7 +36,7 @@ struct cpu {
     int platform_bit; /* the platform's bit in old cache entries; 0: none */
 
     const char *vdso; /* name of what the kernel maps into every process; NULL: it maps nothing */
-    bool from_source; /* glibc's part of this row was never compared with a running loader */
+    bool from_source; /* no test compares glibc's part of this row with a running loader */
 };
 
 /*

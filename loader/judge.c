@@ -3,9 +3,16 @@
 #include <string.h>
 
 enum {
-    ABI_VERSIONS = 4,        /* LIBC_ABI_MAX on x86, glibc 2.31 to 2.43 */
     V_NO_KERNEL_CHECK = 36,  /* the ABI tag is not looked at from 2.36 on */
     KERNEL_NOW = 0x7fffffff, /* no file asks for a kernel newer than the running one */
+
+    /* parts of e_flags that tell an ABI */
+    RISCV_FLOAT_ABI = 0x6,
+    PPC64_ABI = 0x3,
+    ARM_EABI = 0xff000000u,
+    ARM_EABI5 = 0x05000000,
+    ARM_FLOAT_SOFT = 0x200,
+    ARM_FLOAT_HARD = 0x400,
 };
 
 struct judged {
@@ -37,6 +44,19 @@ static bool is_other_class(const struct judged *j)
     return j->object->class != j->profile->class;
 }
 
+/* Two machines have an ABI in e_flags that must be the loader's, or on powerpc64 may be left open.
+ */
+static bool is_other_abi(const struct judged *j)
+{
+    const uint32_t flags = j->object->machine_flags, own = j->profile->machine_flags;
+
+    if (j->profile->machine == EM_RISCV)
+        return (flags & RISCV_FLOAT_ABI) != (own & RISCV_FLOAT_ABI);
+    if (j->profile->machine == EM_PPC64)
+        return flags & PPC64_ABI && (flags & PPC64_ABI) != (own & PPC64_ABI);
+    return false;
+}
+
 /* The loader compares e_machine in its own byte order, whatever the file's is. */
 static bool is_other_machine(const struct judged *j)
 {
@@ -44,22 +64,43 @@ static bool is_other_machine(const struct judged *j)
     const uint8_t opposite = j->profile->data == ELFDATA2LSB ? ELFDATA2MSB : ELFDATA2LSB;
 
     return (j->object->data == opposite ? __builtin_bswap16(machine) : machine) !=
-           j->profile->machine;
+               j->profile->machine ||
+           is_other_abi(j);
+}
+
+/*
+ * ARM's loaders count the float ABI among what makes a header valid, whatever the machine. That it
+ * is wrong is not expected to come alone; Debian's look at it first.
+ */
+static bool is_other_float_abi(const struct judged *j)
+{
+    const uint32_t flags = j->object->machine_flags;
+    const uint32_t other =
+        j->profile->machine_flags & ARM_FLOAT_HARD ? ARM_FLOAT_SOFT : ARM_FLOAT_HARD;
+
+    return j->profile->machine == EM_ARM && (flags & ARM_EABI) == ARM_EABI5 && flags & other;
 }
 
 static bool is_bad_ident(const struct judged *j)
 {
     const struct object *o = j->object;
     const bool gnu = o->osabi == ELFOSABI_GNU;
+    const bool arm = o->osabi == ELFOSABI_ARM_AEABI && j->profile->machine == EM_ARM;
 
     return o->data != j->profile->data || o->ident_version != EV_CURRENT ||
-           (o->osabi != ELFOSABI_SYSV && !gnu) ||
-           (o->abiversion != 0 && !(gnu && o->abiversion < ABI_VERSIONS)) || !o->ident_pad_zero;
+           (o->osabi != ELFOSABI_SYSV && !gnu && !arm) ||
+           (o->abiversion != 0 && !(gnu && o->abiversion < j->profile->abi_versions)) ||
+           !o->ident_pad_zero;
 }
 
 static bool is_debian_foreign(const struct judged *j)
 {
     return j->profile->debian && is_other_machine(j) && is_bad_ident(j);
+}
+
+static bool is_debian_float_abi(const struct judged *j)
+{
+    return j->profile->debian && is_other_float_abi(j);
 }
 
 static bool is_bad_version(const struct judged *j)
@@ -95,9 +136,11 @@ static const struct rule {
     {is_short, JUDGED_FATAL, "the file is shorter than an ELF header"},
     {is_not_elf, JUDGED_FATAL, "not an ELF file"},
     {is_other_class, JUDGED_MISS, "wrong ELF class"},
+    {is_debian_float_abi, JUDGED_MISS, "for another floating-point ABI"},
     {is_debian_foreign, JUDGED_MISS, "for another machine (Debian's loader looks at that first)"},
     {is_bad_ident, JUDGED_FATAL,
      "invalid ELF identification (byte order, version, OS ABI or padding)"},
+    {is_other_float_abi, JUDGED_FATAL, "for another floating-point ABI"},
     {is_bad_version, JUDGED_FATAL, "ELF version is not 1"},
     {is_other_machine, JUDGED_MISS, "for another machine"},
     {is_bad_type, JUDGED_FATAL, "neither a shared object nor an executable"},

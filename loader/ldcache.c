@@ -1,5 +1,6 @@
 #include "loader/internal.h"
 
+#include <endian.h>
 #include <string.h>
 
 /*
@@ -32,6 +33,7 @@ enum {
 struct ldcache {
     const char *bytes; /* of the new format */
     size_t len;
+    bool big_endian, signed_char;
     uint32_t n_entries;
     const char **hwcaps;
     uint32_t n_hwcaps;
@@ -43,7 +45,14 @@ static uint32_t word(const struct ldcache *c, size_t at)
 
     if (at <= c->len && c->len - at >= sizeof(value))
         memcpy(&value, c->bytes + at, sizeof(value));
-    return value;
+    return c->big_endian ? be32toh(value) : le32toh(value);
+}
+
+static uint64_t long_word(const struct ldcache *c, size_t at)
+{
+    const uint64_t first = word(c, at), second = word(c, at + 4);
+
+    return c->big_endian ? first << 32 | second : second << 32 | first;
 }
 
 /*
@@ -82,7 +91,10 @@ struct ldcache *ldcache_parse(struct arena *arena, const struct profile *profile
     const unsigned little = profile->data == ELFDATA2LSB ? 2 : 3;
     unsigned flags;
 
-    *c = (struct ldcache){.bytes = bytes, .len = len};
+    *c = (struct ldcache){.bytes = bytes,
+                          .len = len,
+                          .big_endian = profile->data == ELFDATA2MSB,
+                          .signed_char = profile->signed_char};
     if (len > OLD_HEADER_SIZE && memcmp(bytes, OLD_MAGIC, strlen(OLD_MAGIC)) == 0) {
         const uint64_t skip =
             (OLD_HEADER_SIZE + (uint64_t)word(c, 12) * OLD_ENTRY_SIZE + 7) & ~UINT64_C(7);
@@ -114,11 +126,16 @@ static uint32_t number(const char **text)
     return value;
 }
 
+static int byte(const struct ldcache *c, char value)
+{
+    return c->signed_char ? (signed char)value : (unsigned char)value;
+}
+
 /*
  * The order of the file, largest first: runs of digits compare as numbers ("libn.so.01" equals
  * "libn.so.1"), a digit comes after anything else, other bytes are signed as the loader's are.
  */
-static int compare_keys(const char *a, const char *b)
+static int compare_keys(const struct ldcache *c, const char *a, const char *b)
 {
     while (*a) {
         const bool digit_a = *a >= '0' && *a <= '9', digit_b = *b >= '0' && *b <= '9';
@@ -131,13 +148,13 @@ static int compare_keys(const char *a, const char *b)
         } else if (digit_a || digit_b) {
             return digit_a ? 1 : -1;
         } else if (*a != *b) {
-            return *a - *b;
+            return byte(c, *a) - byte(c, *b);
         } else {
             a++;
             b++;
         }
     }
-    return *a - *b;
+    return byte(c, *a) - byte(c, *b);
 }
 
 static const char *key_of(const struct ldcache *c, uint32_t entry)
@@ -162,15 +179,15 @@ static bool find_range(const struct ldcache *c, const char *name, uint32_t *ret_
 
         if (!key)
             return false;
-        order = compare_keys(name, key);
+        order = compare_keys(c, name, key);
         if (order != 0) {
             left = order < 0 ? middle + 1 : left;
             right = order < 0 ? right : middle - 1;
             continue;
         }
-        while (from > 0 && (key = key_of(c, (uint32_t)from - 1)) && !compare_keys(name, key))
+        while (from > 0 && (key = key_of(c, (uint32_t)from - 1)) && !compare_keys(c, name, key))
             from--;
-        while (to < right && (key = key_of(c, (uint32_t)to + 1)) && !compare_keys(name, key))
+        while (to < right && (key = key_of(c, (uint32_t)to + 1)) && !compare_keys(c, name, key))
             to++;
         *ret_from = (uint32_t)from;
         *ret_to = (uint32_t)to;
@@ -213,7 +230,7 @@ const char *ldcache_find(const struct ldcache *cache, const struct profile *prof
     for (uint32_t i = from; i <= to; i++) {
         const size_t at = HEADER_SIZE + (size_t)i * ENTRY_SIZE;
         const char *value = string_at(cache, word(cache, at + 8));
-        const uint64_t hwcap = word(cache, at + 16) | (uint64_t)word(cache, at + 20) << 32;
+        const uint64_t hwcap = long_word(cache, at + 16);
 
         if (!value || !kind_matches(profile, word(cache, at)))
             continue;

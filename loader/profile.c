@@ -13,28 +13,36 @@ enum {
     LEGACY_NAMES_MAX = 9,    /* 2^9 combinations: s390x */
 };
 
-/* What a cache entry's flags must be, by machine and class (docs/loader.md, 10). */
-static const struct cache_kind {
+/*
+ * What is compiled into glibc's loader for a machine: the flags of cache entries (docs/loader.md,
+ * 10), how many ABI versions it knows (9), and whether the order of a cache's keys, compared as
+ * char, is that of signed bytes.
+ */
+static const struct build {
     uint16_t machine;
-    uint8_t class;
-    uint32_t flags;
-} cache_kinds[] = {
-    {EM_X86_64, ELFCLASS64, 0x0303},    {EM_X86_64, ELFCLASS32, 0x0803},
-    {EM_AARCH64, ELFCLASS64, 0x0a03},   {EM_ARM, ELFCLASS32, 0x0903},
-    {EM_RISCV, ELFCLASS64, 0x1003},     {EM_PPC64, ELFCLASS64, 0x0503},
-    {EM_S390, ELFCLASS64, 0x0403},      {EM_386, ELFCLASS32, CACHE_UNMARKED},
-    {EM_LOONGARCH, ELFCLASS64, 0x1203},
+    uint8_t class, abi_versions;
+    uint32_t cache_flags;
+    bool signed_char;
+} builds[] = {
+    {EM_X86_64, ELFCLASS64, 4, 0x0303, true},      {EM_X86_64, ELFCLASS32, 4, 0x0803, true},
+    {EM_386, ELFCLASS32, 4, CACHE_UNMARKED, true}, {EM_AARCH64, ELFCLASS64, 3, 0x0a03, false},
+    {EM_ARM, ELFCLASS32, 3, 0x0903, false},        {EM_RISCV, ELFCLASS64, 4, 0x1003, false},
+    {EM_PPC64, ELFCLASS64, 4, 0x0503, false},      {EM_S390, ELFCLASS64, 3, 0x0403, false},
+    {EM_LOONGARCH, ELFCLASS64, 3, 0x1203, true},
 };
 
-static void set_cache_flags(struct profile *profile)
+static void set_build(struct profile *profile)
 {
-    const struct cache_kind *kind;
+    static const struct build other = {.abi_versions = 3, .cache_flags = CACHE_UNMARKED};
+    const struct build *build, *found = &other;
 
-    profile->cache_flags = CACHE_UNMARKED;
-    for_each (kind, cache_kinds)
-        if (kind->machine == profile->machine && kind->class == profile->class)
-            profile->cache_flags = kind->flags;
-    profile->cache_flags_old = profile->machine == EM_ARM ? CACHE_UNMARKED : profile->cache_flags;
+    for_each (build, builds)
+        if (build->machine == profile->machine && build->class == profile->class)
+            found = build;
+    profile->abi_versions = found->abi_versions;
+    profile->signed_char = found->signed_char;
+    profile->cache_flags = found->cache_flags;
+    profile->cache_flags_old = profile->machine == EM_ARM ? CACHE_UNMARKED : found->cache_flags;
 }
 
 /* "2.36" -> 36, "1.2.5" -> 10205; 0: not a version. Digits only, so bounded by hand. */
@@ -192,6 +200,43 @@ static const char *store_of(struct arena *arena, const char *interp, const char 
     return at ? arena_strndup(arena, path, (size_t)(at - path) + strlen(mark)) : "/nix/store/";
 }
 
+/*
+ * The CPU that programs of the loader's machine find on `cpu`. An x86-64 CPU runs i686 programs;
+ * for any other pair, as when a tree for another machine is looked at with --cpu host, that
+ * machine's default is assumed.
+ */
+static struct cpu fitting_cpu(struct arena *arena, const struct cpu *cpu, struct profile *p)
+{
+    const char *name = cpu_default(p->machine);
+    struct cpu fitting;
+    struct err err;
+
+    if (cpu->machine == p->machine || !name || cpu_find(name, &fitting, &err) < 0)
+        return *cpu;
+    if (p->libc == LIBC_GLIBC && !(cpu->machine == EM_X86_64 && p->machine == EM_386))
+        p->assumed =
+            arena_printf(arena, "%s%sCPU %s assumed: the loader is not for %s",
+                         p->assumed ? p->assumed : "", p->assumed ? "; " : "", name, cpu->name);
+    return fitting;
+}
+
+static void set_cpu(struct arena *arena, const struct cpu *cpu, struct profile *p)
+{
+    if (cpu->from_source && p->libc == LIBC_GLIBC)
+        p->from_source = arena_printf(arena,
+                                      "from source: the rules for CPU %s were read in glibc's "
+                                      "source, no test compares them with a running loader",
+                                      cpu->name);
+    p->platform = cpu_platform(cpu);
+    p->vdso = cpu->vdso;
+    p->cache_hwcaps = cache_hwcaps(cpu, p);
+    if (p->libc == LIBC_GLIBC && p->version >= V_HWCAPS)
+        add_levels(arena, cpu, p);
+    if (p->libc == LIBC_GLIBC && p->version < V_NO_LEGACY)
+        add_legacy(arena, cpu, p);
+    cap_add(arena, p, "");
+}
+
 void profile_make(struct arena *arena, const struct object *object, const char *interp,
                   const char *interp_path, const struct cpu *cpu, struct profile *ret_profile)
 {
@@ -204,6 +249,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
         .class = object->class,
         .data = object->data,
         .machine = object->machine,
+        .machine_flags = object->machine_flags,
         .debian = ldso->debian,
         .reader = ldso->reads_note,
         .store = store_of(arena, interp, interp_path),
@@ -213,6 +259,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
         .preload = ldso->preload,
         .lib = ldso->lib ? ldso->lib : "lib",
     };
+    struct cpu fitting;
 
     set_version(arena, ldso, interp_path, &p);
     if (ldso->libc != LIBC_GLIBC && ldso->libc != LIBC_MUSL)
@@ -220,20 +267,9 @@ void profile_make(struct arena *arena, const struct object *object, const char *
                                  "profile unknown, assumed %s: '%s' is neither glibc's "
                                  "loader nor musl's",
                                  p.text, interp_path);
-    if (cpu->from_source && p.libc == LIBC_GLIBC)
-        p.from_source = arena_printf(arena,
-                                     "from source: the rules for CPU %s were read in glibc's "
-                                     "source, not compared with a running loader",
-                                     cpu->name);
-    p.platform = cpu_platform(cpu);
-    p.vdso = cpu->vdso;
-    set_cache_flags(&p);
-    p.cache_hwcaps = cache_hwcaps(cpu, &p);
-    if (p.libc == LIBC_GLIBC && p.version >= V_HWCAPS)
-        add_levels(arena, cpu, &p);
-    if (p.libc == LIBC_GLIBC && p.version < V_NO_LEGACY)
-        add_legacy(arena, cpu, &p);
-    cap_add(arena, &p, "");
+    set_build(&p);
+    fitting = fitting_cpu(arena, cpu, &p);
+    set_cpu(arena, &fitting, &p);
     *ret_profile = p;
 }
 

@@ -17,10 +17,13 @@ struct profile {
     const char *interp;      /* as the program names it */
     const char *soname;      /* the loader's own DT_SONAME; NULL: none */
     const char *assumed;     /* NULL, or what was assumed because it could not be told */
-    const char *from_source; /* NULL, or what was read in source and never compared with a loader */
+    const char *from_source; /* NULL, or what was read in source and no test compares */
     uint8_t class, data;     /* what the loader accepts */
     uint16_t machine;
-    bool debian; /* e_machine quirk of section 9 */
+    uint32_t machine_flags; /* its own e_flags: the ABI that files must have */
+    uint8_t abi_versions;   /* LIBC_ABI_MAX: what EI_ABIVERSION must be below */
+    bool signed_char;       /* how a cache's keys are compared */
+    bool debian;            /* e_machine quirk of section 9 */
     enum note_reader reader;
     const char *store;        /* "/nix/store/": where a careful reader expects what a note names */
     const char **system_dirs; /* each ends in '/' */
@@ -41,8 +44,9 @@ struct profile {
 
 /*
  * The profile of loader `object`, named `interp` by the program, on `cpu`. `interp_path` is the
- * file's real path (store paths tell a version when the file does not). Everything is allocated in
- * `arena` or borrowed from `object`.
+ * file's real path (store paths tell a version when the file does not). A loader for another
+ * machine than the CPU's gets that machine's default CPU. Everything is allocated in `arena` or
+ * borrowed from `object`.
  */
 void profile_make(struct arena *arena, const struct object *object, const char *interp,
                   const char *interp_path, const struct cpu *cpu, struct profile *ret_profile);

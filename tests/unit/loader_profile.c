@@ -68,11 +68,71 @@ static void test_sub_directories(void **state UNUSED)
     assert_string_equal(new.caps[2], "");
 }
 
+static struct profile profile_for(struct arena *arena, uint16_t machine, uint8_t class,
+                                  const char *cpu_name)
+{
+    struct ldso ldso = {.libc = LIBC_GLIBC, .version = "2.36"};
+    struct object object = {.class = class, .data = ELFDATA2LSB, .machine = machine, .ldso = &ldso};
+    struct profile profile;
+    struct cpu cpu;
+    struct err err;
+
+    assert_int_equal(cpu_find(cpu_name, &cpu, &err), 0);
+    profile_make(arena, &object, "/lib/ld.so", "/lib/ld.so", &cpu, &profile);
+    return profile;
+}
+
+/* First of all sub-directories, their number, and what differs by machine: docs/loader.md, 11. */
+static const struct machine_row {
+    uint16_t machine;
+    uint8_t class;
+    const char *cpu, *first;
+    size_t n_caps;
+    const char *vdso, *platform;
+    bool assumed, from_source;
+} machines[] = {
+    {EM_AARCH64, ELFCLASS64, "aarch64", "tls/aarch64/atomics/", 8, "linux-vdso.so.1", "aarch64",
+     false, false},
+    {EM_AARCH64, ELFCLASS64, "aarch64-v8.0", "tls/aarch64/", 4, "linux-vdso.so.1", "aarch64", false,
+     false},
+    {EM_AARCH64, ELFCLASS64, "x86-64-v4", "tls/aarch64/atomics/", 8, "linux-vdso.so.1", "aarch64",
+     true, false},
+    {EM_386, ELFCLASS32, "i686", "tls/i686/sse2/", 8, "linux-gate.so.1", "i686", false, false},
+    {EM_386, ELFCLASS32, "x86-64-v3:intel", "tls/i686/sse2/", 8, "linux-gate.so.1", "i686", false,
+     false},
+    {EM_ARM, ELFCLASS32, "armv7", "tls/v7l/neon/vfp/", 16, "linux-vdso.so.1", "v7l", false, false},
+    {EM_RISCV, ELFCLASS64, "riscv64", "tls/", 2, "linux-vdso.so.1", NULL, false, false},
+    {EM_PPC64, ELFCLASS64, "powerpc64le-power9", "glibc-hwcaps/power9/", 17, "linux-vdso64.so.1",
+     "power9", false, false},
+    {EM_S390, ELFCLASS64, "s390x-z15", "glibc-hwcaps/z15/", 515, "linux-vdso64.so.1", "z15", false,
+     true},
+    {EM_LOONGARCH, ELFCLASS64, "loongarch64", "tls/loongarch/", 4, "linux-vdso.so.1", "loongarch",
+     false, true},
+};
+
+static void test_machines(void **state UNUSED)
+{
+    const struct machine_row *row;
+
+    for_each (row, machines) {
+        CLEANUP(arena_release) struct arena arena = {0};
+        const struct profile p = profile_for(&arena, row->machine, row->class, row->cpu);
+
+        assert_string_equal(p.caps[0], row->first);
+        assert_int_equal(p.n_caps, row->n_caps);
+        assert_string_equal(p.vdso, row->vdso);
+        assert_true(row->platform ? !strcmp(p.platform, row->platform) : !p.platform);
+        assert_int_equal(p.assumed != NULL, row->assumed);
+        assert_int_equal(p.from_source != NULL, row->from_source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_where_the_version_comes_from),
         cmocka_unit_test(test_sub_directories),
+        cmocka_unit_test(test_machines),
     };
 
     return UNIT_RUN(tests);
