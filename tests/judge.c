@@ -60,6 +60,8 @@ int judge_open(struct judge *judge, const char *loader, const char *folder, stru
     struct statvfs fs;
     int r;
 
+    if (judge->machine && !loader)
+        loader = judge->machine->loader;
     if (!loader) { /* the loader of the machine's shell is the machine's loader */
         r = read_object("/bin/sh", arena, &object, err);
         if (r < 0)
@@ -71,10 +73,13 @@ int judge_open(struct judge *judge, const char *loader, const char *folder, stru
         return r;
     if (!object->ldso || object->ldso->libc == LIBC_UNKNOWN)
         return err_set(err, EINVAL, "'%s': not a loader that is known", loader);
+    if (judge->machine)
+        interp = object->ldso->libc == LIBC_MUSL ? judge->machine->musl : judge->machine->interp;
     if (!interp) /* glibc looks at its own directories, wherever it is itself */
         interp = object->ldso->libc == LIBC_MUSL ? "/lib/ld-musl-x86_64.so.1"
                                                  : "/lib64/ld-linux-x86-64.so.2";
-    r = cpu_find("host", &judge->cpu, err);
+    r = judge->machine ? machine_cpu(judge->machine, &judge->cpu, err)
+                       : cpu_find("host", &judge->cpu, err);
     if (r < 0)
         return r;
     profile_make(arena, object, interp, loader, &judge->cpu, &judge->profile);
@@ -86,7 +91,8 @@ int judge_open(struct judge *judge, const char *loader, const char *folder, stru
         .version = judge->profile.libc == LIBC_GLIBC ? judge->profile.version : 0,
         .any_user = geteuid() == 0 && statvfs(folder, &fs) == 0 && !(fs.f_flag & ST_NOSUID),
     };
-    find_libc(&judge->settings, arena);
+    if (!judge->machine) /* programs that call dlopen() are for x86-64 */
+        find_libc(&judge->settings, arena);
     judge->scratch = arena_printf(arena, "%s/%d", folder, (int)getpid());
     return 0;
 }
@@ -150,6 +156,9 @@ static int run_real(const struct judge *judge, const struct sample *s, struct ve
         .env = env,
         .uid = s->uid,
         .n_markers = 1 + (int)s->n_dlopens,
+        .emulator = judge->machine ? judge->machine->emulator : NULL,
+        .emulated_cpu = judge->machine ? judge->machine->model : NULL,
+        .interp = s->interp,
     };
     int r;
 
@@ -202,6 +211,12 @@ static int run_twice(struct loader *loader, const struct start *start, struct ve
     return r;
 }
 
+/* Emulated programs always have a /proc/self/exe. */
+static bool is_emulated(const struct judge *judge)
+{
+    return judge->machine && judge->machine->emulator;
+}
+
 static int run_model(const struct judge *judge, const struct sample *s, struct verdict *v,
                      struct err *err)
 {
@@ -222,7 +237,7 @@ static int run_model(const struct judge *judge, const struct sample *s, struct v
     if (r < 0)
         return r;
     /* our trees carry the one link of /proc that a loader reads, or do without /proc */
-    world->has_proc = tree_find(&s->tree, "/proc/self/exe") != NULL;
+    world->has_proc = tree_find(&s->tree, "/proc/self/exe") != NULL || is_emulated(judge);
     loader = loader_new(world, &judge->cpu, s->cwd, s->secure);
     r = run_twice(loader, &start, v, err);
     loader_free(loader);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "tests/lines.h"
+#include "tests/machine.h"
 #include "tests/sample.h"
 #include "tests/tracer.h"
 
@@ -17,7 +18,8 @@ struct judge {
     struct sample_settings settings;
     struct profile profile;
     struct cpu cpu;
-    const char *scratch; /* directory, made anew for every sample */
+    const struct machine *machine; /* NULL: this one; set before judge_open() */
+    const char *scratch;           /* directory, made anew for every sample */
 };
 
 struct verdict {

@@ -25,16 +25,18 @@ static void set_dirs(struct arena *arena, struct ldso *ldso, const char *const *
     ldso->n_system_dirs = n;
 }
 
-static void glibc_debian(struct arena *arena, struct ldso *ldso)
+/* `lib`: a machine's own part, "aarch64-linux-gnu", or "lib32" of i686 loaders on x86-64. */
+static void glibc_debian(struct arena *arena, struct ldso *ldso, const char *lib)
 {
-    static const char *const dirs[] = {"/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/",
-                                       "/lib/", "/usr/lib/"};
+    const char *const own = str_starts(lib, "lib") ? lib : arena_printf(arena, "lib/%s", lib);
+    const char *const dirs[] = {arena_printf(arena, "/%s/", own),
+                                arena_printf(arena, "/usr/%s/", own), "/lib/", "/usr/lib/"};
 
     ldso->debian = true;
     set_dirs(arena, ldso, dirs, ARRAY_LEN(dirs));
     ldso->cache = "/etc/ld.so.cache";
     ldso->preload = "/etc/ld.so.preload";
-    ldso->lib = "lib/x86_64-linux-gnu";
+    ldso->lib = own;
 }
 
 static void glibc_nix(struct arena *arena, struct ldso *ldso, const char *interp)
@@ -53,6 +55,7 @@ int ldso_by_name(struct arena *arena, const char *name, const char *interp, stru
 {
     const char *dash = strchr(name, '-');
     const char *version = dash ? dash + 1 : "", *rest = version + strcspn(version, "-");
+    const char *debian = strstr(rest, "-debian");
     struct ldso ldso = {.source = "file"};
 
     ldso.version = arena_strndup(arena, version, (size_t)(rest - version));
@@ -64,8 +67,10 @@ int ldso_by_name(struct arena *arena, const char *name, const char *interp, stru
         ldso.libc = LIBC_GLIBC;
     if (ldso.libc == LIBC_NONE || !*ldso.version)
         return err_set(err, EINVAL, "'%s': not the name of a loader", name);
-    if (ldso.libc == LIBC_GLIBC && str_ends(rest, "-debian"))
-        glibc_debian(arena, &ldso);
+    if (debian)
+        debian += strlen("-debian");
+    if (ldso.libc == LIBC_GLIBC && debian)
+        glibc_debian(arena, &ldso, *debian == '-' ? debian + 1 : "x86_64-linux-gnu");
     else if (ldso.libc == LIBC_GLIBC)
         glibc_nix(arena, &ldso, interp);
     *ret_ldso = ldso;

@@ -3,6 +3,7 @@
  * (docs/loader.md, section 1).
  *
  *	glibc-2.36-debian	glibc-2.42-nix	glibc-2.42-ldcache-nix	glibc-2.41-fakeintel-debian
+ *	glibc-2.36-debian-aarch64-linux-gnu	glibc-2.36-debian-lib32
  *	musl-1.2.5	musl-1.2.5-nix
  *
  * "ldcache" reads resolution notes as the first patch does (reader A), "ldcache_b" as the second.

@@ -37,6 +37,10 @@ static const struct elf_spec *spec_of_copy(const struct judge *judge, struct are
     const char *soname = entry->is_loader ? judge->profile.soname : str_base(entry->path);
 
     *spec = elf_library();
+    if (judge->machine) {
+        elf_for_machine(spec, judge->machine->machine, judge->machine->class, judge->machine->data);
+        spec->flags = judge->profile.machine_flags;
+    }
     if (entry->is_loader && !soname)
         return spec;
     dynamic[spec->n_dynamic++] = (struct elf_dyn){DT_SONAME, soname, 0};
@@ -66,8 +70,9 @@ static const char *loader_name(const struct judge *judge, struct arena *arena)
     if (ldso->libc == LIBC_MUSL)
         return arena_printf(arena, "musl-%d.%d.%d", version / 10000, version / 100 % 100,
                             version % 100);
-    return arena_printf(arena, "glibc-2.%d%s-%s", version, ldso->reads_note ? "-ldcache" : "",
-                        ldso->debian ? "debian" : "nix");
+    return arena_printf(arena, "glibc-2.%d%s-%s%s%s", version, ldso->reads_note ? "-ldcache" : "",
+                        ldso->debian ? "debian" : "nix", ldso->debian && judge->machine ? "-" : "",
+                        ldso->debian && judge->machine ? str_base(ldso->lib) : "");
 }
 
 json_t *sample_record(const struct judge *judge, const struct sample *s, const struct verdict *v,
@@ -138,7 +143,10 @@ int sample_write_case(const char *path, const struct judge *judge, const json_t 
         json_decref(copy);
         return err_set(err, errno, "'%s': %s", path, strerror(errno));
     }
-    fprintf(to, "{\"cpu\": {\"name\": \"%s\"}, \"records\": [{\n", judge->cpu.name);
+    fprintf(to, "{\"cpu\": {\"name\": \"%s\"", judge->cpu.name);
+    if (judge->machine)
+        fprintf(to, ", \"machine\": \"%s\"", judge->machine->name);
+    fprintf(to, "}, \"records\": [{\n");
     json_object_foreach (copy, key, value)
         print_member(to, key, value, ++i == n);
     fputs("}]}\n", to);

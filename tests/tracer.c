@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/audit.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,23 +19,65 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 8192, STDERR_BYTES = 4096, SETUP_FAILED = 99 };
+enum { PATH_BYTES = 8192, STDERR_BYTES = 4096, SETUP_FAILED = 99, MAX_ARGS = 64 };
 
 /* Where a system call has its path, and for stat the buffer its answer goes to. */
-static const struct watched {
+struct watched {
     uint64_t number;
     enum call_kind kind;
     int path, buffer, flags; /* argument numbers; -1: none */
-} watched[] = {
-#ifdef SYS_open
-    {SYS_open, CALL_OPEN, 0, -1, -1},           {SYS_stat, CALL_STAT, 0, 1, -1},
-    {SYS_lstat, CALL_STAT, 0, 1, -1},           {SYS_access, CALL_ACCESS, 0, -1, -1},
-    {SYS_readlink, CALL_READLINK, 0, -1, -1},
-#endif
-    {SYS_openat, CALL_OPEN, 1, -1, -1},         {SYS_newfstatat, CALL_STAT, 1, 2, 3},
-    {SYS_faccessat, CALL_ACCESS, 1, -1, -1},    {SYS_faccessat2, CALL_ACCESS, 1, -1, -1},
-    {SYS_readlinkat, CALL_READLINK, 1, -1, -1},
+    size_t mode_at;          /* where in the buffer st_mode is */
 };
+
+static const struct watched host_calls[] = {
+#ifdef SYS_open
+    {SYS_open, CALL_OPEN, 0, -1, -1, 0},
+    {SYS_stat, CALL_STAT, 0, 1, -1, offsetof(struct stat, st_mode)},
+    {SYS_lstat, CALL_STAT, 0, 1, -1, offsetof(struct stat, st_mode)},
+    {SYS_access, CALL_ACCESS, 0, -1, -1, 0},
+    {SYS_readlink, CALL_READLINK, 0, -1, -1, 0},
+#endif
+    {SYS_openat, CALL_OPEN, 1, -1, -1, 0},
+    {SYS_newfstatat, CALL_STAT, 1, 2, 3, offsetof(struct stat, st_mode)},
+    {SYS_statx, CALL_STAT, 1, 4, 2, offsetof(struct statx, stx_mode)},
+    {SYS_faccessat, CALL_ACCESS, 1, -1, -1, 0},
+    {SYS_faccessat2, CALL_ACCESS, 1, -1, -1, 0},
+    {SYS_readlinkat, CALL_READLINK, 1, -1, -1, 0},
+};
+
+#if defined(__x86_64__)
+enum { I386_GETPPID = 64, I386_STAT64_MODE = 16 };
+
+static const struct watched i386_calls[] = {
+    {5, CALL_OPEN, 0, -1, -1, 0},                 /* open */
+    {33, CALL_ACCESS, 0, -1, -1, 0},              /* access */
+    {85, CALL_READLINK, 0, -1, -1, 0},            /* readlink */
+    {195, CALL_STAT, 0, 1, -1, I386_STAT64_MODE}, /* stat64 */
+    {196, CALL_STAT, 0, 1, -1, I386_STAT64_MODE}, /* lstat64 */
+    {295, CALL_OPEN, 1, -1, -1, 0},               /* openat */
+    {300, CALL_STAT, 1, 2, 3, I386_STAT64_MODE},  /* fstatat64 */
+    {305, CALL_READLINK, 1, -1, -1, 0},           /* readlinkat */
+    {307, CALL_ACCESS, 1, -1, -1, 0},             /* faccessat */
+    {383, CALL_STAT, 1, 4, 2, offsetof(struct statx, stx_mode)},
+    {439, CALL_ACCESS, 1, -1, -1, 0}, /* faccessat2 */
+};
+#endif
+
+/* The system calls of a program of that kind. */
+static const struct watched *calls_of(uint32_t arch, size_t *ret_n, uint64_t *ret_marker)
+{
+#if defined(__x86_64__)
+    if (arch == AUDIT_ARCH_I386) {
+        *ret_n = ARRAY_LEN(i386_calls);
+        *ret_marker = I386_GETPPID;
+        return i386_calls;
+    }
+#endif
+    (void)arch;
+    *ret_n = ARRAY_LEN(host_calls);
+    *ret_marker = (uint64_t)elf_marker;
+    return host_calls;
+}
 
 struct session {
     pid_t pid;
@@ -43,6 +86,9 @@ struct session {
     const struct watched *open_call; /* entered, not left yet */
     uint64_t buffer;
     int n_markers;
+    const char *interp; /* of an emulated program: calls before its open are the emulator's own */
+    bool emulated;
+    const char *first_link; /* the first that the emulator read of the program's path */
 };
 
 /* ---- the child */
@@ -70,10 +116,36 @@ static int become_root(void)
     return write_text("/proc/self/uid_map", map);
 }
 
+/* Does not return. The emulator itself is outside the root. */
+static void start(const struct tracee *t, int emulator)
+{
+    const char *argv[MAX_ARGS] = {t->emulator, "-L", "/"};
+    size_t n = 3;
+
+    if (emulator < 0) {
+        (void)execve(t->program, (char *const *)(uintptr_t)t->argv,
+                     (char *const *)(uintptr_t)t->env);
+        _exit(SETUP_FAILED);
+    }
+    if (t->emulated_cpu) {
+        argv[n++] = "-cpu";
+        argv[n++] = t->emulated_cpu;
+    }
+    argv[n++] = t->program;
+    for (size_t i = 1; t->argv[i] && n + 1 < ARRAY_LEN(argv); i++)
+        argv[n++] = t->argv[i];
+    (void)execveat(emulator, "", (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)t->env,
+                   AT_EMPTY_PATH);
+    _exit(SETUP_FAILED);
+}
+
 static void child(const struct tracee *t, int stderr_fd)
 {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int emulator = t->emulator ? open(t->emulator, O_PATH | O_CLOEXEC) : -1;
 
+    if (t->emulator && emulator < 0)
+        _exit(SETUP_FAILED);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(stderr_fd, 2) < 0)
         _exit(SETUP_FAILED);
     if (geteuid() != 0 && become_root() < 0)
@@ -88,8 +160,7 @@ static void child(const struct tracee *t, int stderr_fd)
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         _exit(SETUP_FAILED);
     (void)raise(SIGSTOP);
-    (void)execve(t->program, (char *const *)(uintptr_t)t->argv, (char *const *)(uintptr_t)t->env);
-    _exit(SETUP_FAILED);
+    start(t, emulator);
 }
 
 /* ---- the tracer */
@@ -116,23 +187,28 @@ static const char *read_string(const struct session *s, uint64_t at)
 
 static bool is_directory(const struct session *s)
 {
-    struct stat st = {0};
-    const struct iovec local = {&st, sizeof(st)};
-    const struct iovec remote = {(void *)(uintptr_t)s->buffer, sizeof(st)}; /* NOLINT */
+    unsigned char mode[2];
+    const struct iovec local = {mode, sizeof(mode)};
+    const struct iovec remote = {
+        (void *)(uintptr_t)(s->buffer + s->open_call->mode_at), /* NOLINT */
+        sizeof(mode)};
 
-    return process_vm_readv(s->pid, &local, 1, &remote, 1, 0) == sizeof(st) && S_ISDIR(st.st_mode);
+    return process_vm_readv(s->pid, &local, 1, &remote, 1, 0) == sizeof(mode) &&
+           S_ISDIR(mode[0] | mode[1] << 8);
 }
 
 static void enter(struct session *s, const struct __ptrace_syscall_info *info)
 {
-    const struct watched *w;
     struct traced *to = s->to;
+    uint64_t marker;
+    size_t n;
+    const struct watched *w = calls_of(info->arch, &n, &marker);
 
-    if (info->entry.nr == (uint64_t)elf_marker) {
+    if (info->entry.nr == marker) {
         to->n_markers++;
         return;
     }
-    for_each (w, watched) {
+    for (const struct watched *end = w + n; w < end; w++) {
         if (w->number != info->entry.nr)
             continue;
         if (w->flags >= 0 && info->entry.args[w->flags] & AT_EMPTY_PATH)
@@ -149,6 +225,33 @@ static void enter(struct session *s, const struct __ptrace_syscall_info *info)
     }
 }
 
+/*
+ * What of an emulator's calls is its program's: nothing before it has opened the loader, nor what
+ * it asks of the kernel to lay out a loader that is started by itself. For /proc/self/exe it reads
+ * its way down the program's path, link by link: that is one call, until it starts again.
+ */
+static void leave_emulated(struct session *s, struct traced_call *call)
+{
+    struct traced *to = s->to;
+    const struct traced_call *before = to->n_calls > 1 ? call - 1 : NULL;
+
+    if (s->interp) {
+        if (call->kind == CALL_OPEN && !call->error && !strcmp(call->path, s->interp))
+            s->interp = NULL;
+        to->n_calls = 0;
+    } else if (!strcmp(call->path, "/proc/sys/vm/mmap_min_addr") ||
+               !strcmp(call->path, "/proc/self/maps")) {
+        to->n_calls--;
+    } else if (call->kind == CALL_READLINK) {
+        if (before && before->kind == CALL_READLINK && strcmp(call->path, s->first_link) != 0)
+            to->n_calls--;
+        else
+            s->first_link = call->path;
+        call->path = "/proc/self/exe";
+        call->error = 0;
+    }
+}
+
 static void leave(struct session *s, const struct __ptrace_syscall_info *info)
 {
     struct traced_call *call;
@@ -159,6 +262,8 @@ static void leave(struct session *s, const struct __ptrace_syscall_info *info)
     call->error = info->exit.is_error ? (int)-info->exit.rval : 0;
     call->is_dir = call->kind == CALL_STAT && !call->error && is_directory(s);
     s->open_call = NULL;
+    if (s->emulated)
+        leave_emulated(s, call);
 }
 
 /* Follow the child to its marker or its end. False: it never got as far as execve(). */
@@ -216,6 +321,8 @@ int tracer_run(const struct tracee *tracee, struct arena *arena, struct traced *
         .arena = arena,
         .to = &traced,
         .n_markers = tracee->n_markers ? tracee->n_markers : 1,
+        .interp = tracee->emulator ? tracee->interp : NULL,
+        .emulated = tracee->emulator != NULL,
     };
     const int stderr_fd = memfd_create("stderr", MFD_CLOEXEC);
     int status;

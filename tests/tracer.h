@@ -5,6 +5,9 @@
  * what check/ counts: open, stat, access, readlink on a path; not fstat or calls on an open
  * descriptor. Noting ends at the system call elf_marker of our own programs, where the process is
  * killed, or when it exits.
+ *
+ * 32-bit x86 programs make their own calls. An emulated program's calls become the emulator's, one
+ * for one, once that has opened the loader; but /proc/self/exe it answers itself.
  */
 #pragma once
 
@@ -19,6 +22,10 @@ struct tracee {
     const char *const *env;  /* ends with NULL */
     uint32_t uid;            /* who runs it; needs root when not 0 */
     int n_markers;           /* killed at that many marker calls; 0: at the first */
+
+    /* Programs of another machine: qemu's user mode emulator, a static one, and its -cpu. */
+    const char *emulator, *emulated_cpu; /* NULL: none; NULL: qemu's default */
+    const char *interp;                  /* where the emulator finds the loader */
 };
 
 struct traced_call {

@@ -122,6 +122,7 @@ static int read_elf(struct arena *arena, const json_t *json, struct elf_spec **r
     spec->type = (uint16_t)get_int(json, "type", spec->type);
     spec->machine = (uint16_t)get_int(json, "machine", spec->machine);
     spec->version = (uint32_t)get_int(json, "version", spec->version);
+    spec->flags = (uint32_t)get_int(json, "flags", 0);
     spec->phentsize = (uint16_t)get_int(json, "phentsize", 0);
     spec->no_dynamic = !dynamic;
     for (size_t i = 0; i < 4; i++)
@@ -292,6 +293,8 @@ static json_t *elf_json(const struct elf_spec *spec)
     json_put_int(elf, "type", spec->type);
     json_put_int(elf, "machine", spec->machine);
     json_put_int(elf, "version", spec->version);
+    if (spec->flags)
+        json_put_int(elf, "flags", spec->flags);
     json_put_int(elf, "phentsize",
                  spec->phentsize             ? spec->phentsize
                  : spec->class == ELFCLASS32 ? 32

@@ -130,6 +130,7 @@ struct object *tree_object(struct arena *arena, const struct elf_spec *spec)
         .type = spec->type,
         .machine = spec->machine,
         .version = spec->version,
+        .machine_flags = spec->flags,
         .phentsize = spec->phentsize             ? spec->phentsize
                      : spec->class == ELFCLASS32 ? 32
                                                  : 56,

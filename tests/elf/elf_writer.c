@@ -130,11 +130,12 @@ static size_t write_symbols(struct writer *w)
 
 static size_t write_hash(struct writer *w)
 {
+    const size_t n = w->spec->machine == EM_S390 && w->wide ? 8 : 4; /* s390x has wide entries */
     const size_t at = reserve(w, 0, 8);
 
-    add(w, 1, 4), add(w, w->spec->n_imports + 1, 4); /* one bucket, that many chain links */
+    add(w, 1, n), add(w, w->spec->n_imports + 1, n); /* one bucket, that many chain links */
     for (size_t i = 0; i < w->spec->n_imports + 2; i++)
-        add(w, 0, 4);
+        add(w, 0, n);
     return at;
 }
 
@@ -327,6 +328,7 @@ static void write_header(struct writer *w, size_t phoff, size_t entry)
     put(w, at, spec->type, 2), put(w, at + 2, spec->machine, 2), put(w, at + 4, spec->version, 4);
     at += 8;
     put(w, at, entry, n), put(w, at + n, phoff, n), put(w, at + 2 * n, 0, n), at += 3 * n;
+    put(w, at, spec->flags, 4);
     put(w, at + 4, w->wide ? 64 : 52, 2);
     put(w, at + 6, spec->phentsize ? spec->phentsize : w->wide ? 56 : 32, 2);
     put(w, at + 8, spec->max_phdrs && spec->max_phdrs < phdrs ? spec->max_phdrs : phdrs, 2);

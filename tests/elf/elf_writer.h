@@ -53,9 +53,9 @@ struct elf_spec {
     uint8_t ident_version, osabi, abiversion;
     bool ident_pad; /* true: a byte of the padding is not zero */
     uint16_t type, machine;
-    uint32_t version;
-    uint16_t phentsize; /* 0: the right one for the class */
-    uint16_t max_phdrs; /* 0: all; otherwise e_phnum is cut down to this */
+    uint32_t version, flags; /* e_version, e_flags */
+    uint16_t phentsize;      /* 0: the right one for the class */
+    uint16_t max_phdrs;      /* 0: all; otherwise e_phnum is cut down to this */
 
     const char *interp; /* NULL: no PT_INTERP */
     bool no_dynamic;    /* no PT_DYNAMIC */

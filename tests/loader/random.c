@@ -1,7 +1,7 @@
 /*
  * Random trees: the real loader and the model, on the same files, call for call.
  *
- *	random SEED COUNT [--loader FILE]
+ *	random SEED COUNT [--machine NAME] [--loader FILE]
  *	random --case CASE.json [--loader FILE]
  *
  * Makes COUNT samples (tests/sample.h), the first from SEED, the next from SEED + 1 and so on.
@@ -14,6 +14,9 @@
  * With --case a case made by hand is run instead, and its file rewritten with what the real loader
  * did.
  *
+ * With --machine the samples are for another machine (tests/machine.h), and its loader is the one
+ * of Debian's cross compiler. What is not installed counts as skipped.
+ *
  * Private roots take root or user namespaces, tracing takes ptrace: where the machine forbids
  * them everything counts as skipped.
  */
@@ -25,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_REPORTS = 5, JSON_MAX = 16 * 1024 * 1024 };
 static const char folder[] = "build/random";
@@ -72,6 +76,8 @@ static void run_seed(const struct judge *judge, uint64_t seed, struct totals *to
     int r;
 
     sample_make(&arena, seed, &judge->settings, &sample);
+    if (judge->machine)
+        machine_sample(judge->machine, judge->profile.soname, &sample);
     r = judge_sample(judge, &sample, &verdict, &err);
     if (r == -EPERM) {
         if (!totals->skipped)
@@ -121,10 +127,25 @@ static int run_case(const struct judge *judge, const char *path, struct totals *
     return r;
 }
 
+/* -ENOENT: what it takes to run the machine's programs is not installed. */
+static int find_machine(const char *name, const char *loader, struct judge *judge, struct err *err)
+{
+    const struct machine *m = name ? machine_find(name) : NULL;
+
+    judge->machine = m;
+    if (name && !m)
+        return err_set(err, EINVAL, "'%s': no machine of that name", name);
+    if (m && !loader && access(m->loader, R_OK) < 0)
+        return err_set(err, ENOENT, "'%s' is not there", m->loader);
+    if (m && m->emulator && access(m->emulator, X_OK) < 0)
+        return err_set(err, ENOENT, "'%s' is not there", m->emulator);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    const char *loader = NULL, *file = NULL, *number[2] = {"1", "100"};
+    const char *loader = NULL, *machine = NULL, *file = NULL, *number[2] = {"1", "100"};
     struct judge judge = {0};
     struct totals totals = {0};
     size_t n_numbers = 0;
@@ -134,6 +155,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--loader") && i + 1 < argc)
             loader = argv[++i];
+        else if (!strcmp(argv[i], "--machine") && i + 1 < argc)
+            machine = argv[++i];
         else if (!strcmp(argv[i], "--case") && i + 1 < argc)
             file = argv[++i];
         else if (n_numbers < ARRAY_LEN(number))
@@ -142,7 +165,13 @@ int main(int argc, char **argv)
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)mkdir("build", 0755);
     (void)mkdir(folder, 0755);
-    r = judge_open(&judge, loader, folder, &arena, &err);
+    r = find_machine(machine, loader, &judge, &err);
+    if (r == -ENOENT) {
+        printf("skipped: %s\n%s skipped\n0 passed, 0 failed\n", err.text, number[1]);
+        return 0;
+    }
+    if (r == 0)
+        r = judge_open(&judge, loader, folder, &arena, &err);
     if (r == 0 && file)
         r = run_case(&judge, file, &totals, &err);
     if (r < 0) {

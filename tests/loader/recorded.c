@@ -14,6 +14,7 @@
 #include "loader/loader.h"
 #include "tests/ldso_name.h"
 #include "tests/lines.h"
+#include "tests/machine.h"
 #include "tests/tree.h"
 
 #include <dirent.h>
@@ -65,8 +66,11 @@ static int record_cpu(const json_t *cpu, struct arena *arena, bool taken_for_int
                       struct record *rec, struct err *err)
 {
     const char *name = json_string_value(json_object_get(cpu, "name"));
+    const struct machine *machine = machine_find(text_of(cpu, "machine"));
     const char *best = json_string_value(json_array_get(json_object_get(cpu, "isa_subdirs"), 0));
 
+    if (machine)
+        return machine_cpu(machine, &rec->cpu, err);
     if (!name) {
         name = best ? best : "x86-64-v1";
         if (taken_for_intel || !strcmp(text_of(cpu, "vendor"), "GenuineIntel"))
