@@ -153,14 +153,17 @@ static size_t count_symbols(struct elf_view *view)
 {
     uint64_t offset, left;
     const unsigned char *p;
+    /* DT_HASH has two words before its lists; on s390x they are of 8 bytes, big-endian */
+    const bool wide = view->is_64 && view->object->machine == EM_S390;
+    const size_t size = wide ? 16 : 8;
     uint32_t n = 0;
 
     if (view->gnu_hash && view_offset(view, view->gnu_hash, &offset, &left) && left >= 16) {
         p = view_peek(view, SLOT_RECORD, offset, 16, 16);
         n = p ? view_word(view, p + 4) : 0;
-    } else if (view->hash && view_offset(view, view->hash, &offset, &left) && left >= 8) {
-        p = view_peek(view, SLOT_RECORD, offset, 8, 8);
-        n = p ? view_word(view, p + 4) : 0;
+    } else if (view->hash && view_offset(view, view->hash, &offset, &left) && left >= size) {
+        p = view_peek(view, SLOT_RECORD, offset, size, size);
+        n = p ? view_word(view, p + size - 4) : 0;
     }
     return n < SYMBOLS_MAX ? n : SYMBOLS_MAX;
 }
