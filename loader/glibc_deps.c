@@ -67,7 +67,7 @@ static const struct name *expanded(struct run *run, const struct lib *asker,
         tokens.origin = glibc_self_origin(run);
     else
         tokens.origin = asker->is_main ? glibc_origin(run) : asker->image->origin;
-    path = token_expand(run->arena, name->text, &tokens);
+    path = text_expand(run->loader, run->arena, name->text, run->setup, &tokens, asker->is_main);
     return path ? intern(run->names, path) : run->loader->empty;
 }
 

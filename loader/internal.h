@@ -120,6 +120,13 @@ struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const ch
                             const char *separators, const struct tokens *tokens,
                             bool owner_is_main);
 
+/*
+ * A text with its tokens expanded, which secure mode may forbid (docs/loader.md, 14). NULL: nothing
+ * is left of it.
+ */
+const char *text_expand(struct loader *loader, struct arena *arena, const char *text,
+                        const struct setup *setup, const struct tokens *tokens, bool owner_is_main);
+
 /* The slot of a probe; its key is 0 when it was not made yet. */
 struct probe *probe_slot(struct setup *setup, const struct dir *dir, size_t cap,
                          const struct name *name);

@@ -124,10 +124,8 @@ static bool trusted(const struct setup *setup, const char *path)
     return false;
 }
 
-/* One component, expanded; NULL: dropped. `len` 0 is the directory "". */
-static const char *component(struct loader *loader, struct arena *arena, const char *text,
-                             const struct setup *setup, const struct tokens *tokens,
-                             bool owner_is_main)
+const char *text_expand(struct loader *loader, struct arena *arena, const char *text,
+                        const struct setup *setup, const struct tokens *tokens, bool owner_is_main)
 {
     const bool origin = strstr(text, "ORIGIN") && token_present(text);
     const char *expanded;
@@ -186,7 +184,7 @@ struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const ch
     for (;;) {
         const size_t len = strcspn(text, separators);
         const char *part = arena_strndup(&scratch, text, len);
-        const char *path = component(loader, &scratch, part, setup, tokens, owner_is_main);
+        const char *path = text_expand(loader, &scratch, part, setup, tokens, owner_is_main);
 
         if (path)
             dirlist_add(loader, &list, dir_of(loader, setup, &scratch, path));
