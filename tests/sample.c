@@ -192,6 +192,9 @@ static void add_program(struct gen *g, struct sample *s)
     for (size_t n = 1 + gen_below(g, 5); n; n--)
         gen_add_dyn(g, spec, DT_NEEDED, gen_request(g), 0);
     s->secure = g->settings->any_user && gen_chance(g, 4);
+    if (gen_chance(g, 50))
+        gen_add_dyn(g, spec, DT_FLAGS_1, NULL, DF_1_PIE | DF_1_NOW);
+    g->file[g->n_files++] = path; /* links to it count as libraries */
     g->plain_modes = s->secure;
     if (!s->secure)
         add_audit(g, spec);

@@ -5,99 +5,18 @@
 #include "tests/unit/unit.h"
 
 #include "tests/ldcache.h"
-#include "tests/ldso_name.h"
-#include "tests/lines.h"
-#include "tests/tree.h"
+#include "tests/scene.h"
 
-#include <string.h>
-
-enum { OLDEST = 31, NEWEST = 43, MAX_DYN = 4 };
-static const char interp[] = "/lib64/ld-linux-x86-64.so.2";
-
-/* A start in a small tree: the program needs liba.so and libb.so. */
-struct scene {
-    struct arena *arena;
-    struct tree tree;
-    struct elf_spec program, loader;
-    struct elf_dyn dynamic[MAX_DYN];
-    const char *const *args;
-    size_t n_args;
-    bool secure;
-};
-
-static void scene_open(struct scene *s, struct arena *arena, const char *runpath)
-{
-    static const struct elf_dyn soname = {DT_SONAME, "ld-linux-x86-64.so.2", 0};
-
-    *s = (struct scene){.arena = arena, .tree.arena = arena};
-    s->dynamic[0] = (struct elf_dyn){DT_NEEDED, "liba.so", 0};
-    s->dynamic[1] = (struct elf_dyn){DT_NEEDED, "libb.so", 0};
-    s->dynamic[2] = (struct elf_dyn){DT_RUNPATH, runpath, 0};
-    s->program = elf_program(interp);
-    s->program.dynamic = s->dynamic;
-    s->program.n_dynamic = 3;
-    s->loader = elf_library();
-    s->loader.dynamic = &soname;
-    s->loader.n_dynamic = 1;
-    tree_add_elf(&s->tree, interp, &s->loader)->is_loader = true;
-    tree_add_elf(&s->tree, "/prog", &s->program);
-    tree_add(&s->tree, ENTRY_DIR, "/proc");
-}
-
-static void scene_library(struct scene *s, const char *path)
-{
-    struct elf_spec *spec = arena_alloc(s->arena, sizeof(*spec));
-
-    *spec = elf_library();
-    tree_add_elf(&s->tree, path, spec);
-}
-
-/* The start under one release; lines as in tests/lines.h. */
-static struct lines scene_run(const struct scene *s, int version)
-{
-    const struct start start = {
-        .program = s->args ? interp : "/prog",
-        .record = true,
-        .ld_args = s->args,
-        .n_ld_args = s->n_args,
-    };
-    struct lines lines = {.arena = s->arena};
-    struct trace trace;
-    struct loader *loader;
-    struct world *world;
-    struct ldso ldso;
-    struct cpu cpu;
-    struct err err;
-    bool intel;
-
-    assert_int_equal(ldso_by_name(s->arena, arena_printf(s->arena, "glibc-2.%d-debian", version),
-                                  interp, &ldso, &intel, &err),
-                     0);
-    assert_int_equal(cpu_find("x86-64-v1", &cpu, &err), 0);
-    world = tree_world(&s->tree, &ldso, 0);
-    loader = loader_new(world, &cpu, "/", s->secure);
-    assert_int_equal(loader_run(loader, &start, s->arena, &trace, &err), 0);
-    lines_of_trace(&lines, &trace, NULL, 0);
-    loader_free(loader);
-    world_close(world);
-    return lines;
-}
-
-static bool has(const struct lines *lines, const char *line)
-{
-    for (size_t i = 0; i < lines->n; i++)
-        if (!strcmp(lines->line[i], line))
-            return true;
-    return false;
-}
+enum { OLDEST = 31, NEWEST = 43 };
 
 /* In which releases a line is there: from `first` on, up to `last`. */
 static void line_is_there(const struct scene *s, const char *line, int first, int last)
 {
     for (int version = OLDEST; version <= NEWEST; version++) {
-        const struct lines lines = scene_run(s, version);
+        struct trace trace;
+        const struct lines lines = scene_run(s, version, &trace);
 
-        if (has(&lines, line) != (version >= first && version <= last))
+        if (scene_has(&lines, line) != (version >= first && version <= last))
             fail_msg("2.%d: '%s'", version, line);
     }
 }
