@@ -3,7 +3,7 @@
  */
 #include "linter/check.h"
 
-#include "loader/wrapper.h"
+#include "loader/follow.h"
 
 #include <stdlib.h>
 
@@ -22,10 +22,10 @@ static void keep(void *data, const char *name)
     w->name[w->n++] = arena_strdup(w->check->arena, name);
 }
 
-static bool sets_library_path(const struct wrapper *wrapper)
+static bool sets_library_path(const struct hop *hop)
 {
-    for (size_t i = 0; i < wrapper->n_env; i++)
-        if (str_starts(wrapper->env[i], "LD_LIBRARY_PATH="))
+    for (size_t i = 0; i < hop->n_env; i++)
+        if (str_starts(hop->env[i], "LD_LIBRARY_PATH=") && hop->env[i][16])
             return true;
     return false;
 }
@@ -67,24 +67,27 @@ static void compare(struct check *check, const char *path, const struct trace *t
     evidence(check, f, "started: %s", t->program);
 }
 
-static void one_wrapper(struct check *check, struct node *node)
+static void one_wrapper(struct check *check, const struct node *node)
 {
-    struct wrapper wrapper;
+    const char *path = world_path(&check->closure->arena, node);
+    const struct hop from = {.exec = path, .cwd = lint_cwd(check->lint)};
     struct trace trace = {0};
+    struct start start = {.record = true};
+    const struct hop *last;
+    struct way way;
     struct err err;
-    char *bytes;
-    size_t len;
 
-    if (node->kind != NODE_FILE || node->size > WRAPPER_MAX || !(node->mode & 0111) ||
-        world_bytes(check->closure->world, node, WRAPPER_MAX, check->arena, &bytes, &len) < 0 ||
-        wrapper_read(bytes, len, NULL, 0, check->arena, &wrapper, &err) < 0 ||
-        !sets_library_path(&wrapper) || wrapper.program[0] != '/')
+    if (node->kind != NODE_FILE || !(node->mode & 0111) ||
+        way_follow(check->closure->world, &from, check->arena, &way, &err) < 0)
         return;
-    const struct start start = {
-        .program = wrapper.program, .env = wrapper.env, .n_env = wrapper.n_env, .record = true};
-
+    last = &way.hop[way.n - 1];
+    if (way.n == 1 || !sets_library_path(last) || last->program[0] != '/')
+        return;
+    start.program = last->program;
+    start.env = last->env;
+    start.n_env = last->n_env;
     if (loader_run(lint_loader(check->lint), &start, check->arena, &trace, &err) == 0)
-        compare(check, world_path(&check->closure->arena, node), &trace);
+        compare(check, path, &trace);
 }
 
 void check_wrapper_shadows_closure(struct check *check)
