@@ -4,6 +4,7 @@
 #   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
 #   make bench           the scanner and the loader model against yardsticks, as ratios
+#   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make fuzz            every fuzz target for T seconds (default 10)
 #   make install         PREFIX=/usr/local DESTDIR=
 #   make fmt lint tidy layers    format, check the style, the code, the architecture
@@ -223,6 +224,11 @@ deps:
 	@tools/deps
 bench: all
 	@bench/run
+bench-scale: all $(O)/bench/synthetic
+	@bench/scale
+$(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # scans, ranks, traces and plans: the tour of README.md, on a store of Debian packages or on yours
 STORE ?= build/demo/store
@@ -236,5 +242,5 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench $(FUZZERS)
+        lint tidy fmt layers install deps bench bench-scale $(FUZZERS)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
