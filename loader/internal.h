@@ -177,7 +177,8 @@ struct lib {
 struct space {
     struct lib **lib;
     size_t n;
-    bool is_base; /* the program's own: names are found by the fast map */
+    bool is_base;       /* the program's own: names are found by the fast map */
+    uint64_t files[16]; /* one bit for each possible hash of an identity: most files are new */
 };
 
 /* What is known about a directory in this process (docs/loader.md, 8). */
@@ -269,7 +270,7 @@ struct lib *lib_new(struct run *run, struct space *space, struct image *image, s
 void lib_name(struct run *run, struct space *space, struct lib *lib, const struct name *name);
 void lib_list(struct run *run, struct lib *lib, const struct lib *by);
 struct lib *lib_known(struct run *run, const struct space *space, const struct name *name);
-struct lib *lib_same_file(const struct space *space, const struct node *node);
+struct lib *lib_same_file(struct space *space, const struct node *node);
 void space_reordered(struct run *run, struct space *space);
 
 /* The program's image: its $ORIGIN is told by glibc_origin(), its header is not judged. */

@@ -142,6 +142,15 @@ static void known_put(struct run *run, const struct name *name, struct lib *lib)
         *slot = (struct known){.stamp = run->stamp, .lib = lib};
 }
 
+/* One of the bits by which a space tells that it has no such file. */
+static uint64_t *file_bit(struct space *space, const struct node *node, uint64_t *ret_bit)
+{
+    const uint64_t hash = (node->ino ^ node->dev << 48) * 0x9e3779b97f4a7c15u;
+
+    *ret_bit = UINT64_C(1) << (hash >> 58);
+    return &space->files[hash >> 54 & (ARRAY_LEN(space->files) - 1)];
+}
+
 struct lib *lib_new(struct run *run, struct space *space, struct image *image, struct lib *chain)
 {
     struct lib *lib = arena_alloc(run->arena, sizeof(*lib));
@@ -149,6 +158,11 @@ struct lib *lib_new(struct run *run, struct space *space, struct image *image, s
     *lib = (struct lib){.image = image, .chain = chain, .index = -1};
     space->lib = arena_grow(run->arena, space->lib, space->n, sizeof(struct lib *));
     space->lib[space->n++] = lib;
+    if (image) {
+        uint64_t bit, *word = file_bit(space, image->node, &bit);
+
+        *word |= bit;
+    }
     return lib;
 }
 
@@ -189,8 +203,12 @@ struct lib *lib_known(struct run *run, const struct space *space, const struct n
     return NULL;
 }
 
-struct lib *lib_same_file(const struct space *space, const struct node *node)
+struct lib *lib_same_file(struct space *space, const struct node *node)
 {
+    uint64_t bit, *word = file_bit(space, node, &bit);
+
+    if (!(*word & bit))
+        return NULL;
     for (size_t i = 0; i < space->n; i++) {
         struct lib *lib = space->lib[i];
 
