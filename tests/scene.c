@@ -34,7 +34,7 @@ void scene_library(struct scene *s, const char *path)
     tree_add_elf(&s->tree, path, spec);
 }
 
-struct lines scene_run(const struct scene *s, int version, struct trace *ret_trace)
+struct lines scene_run(struct scene *s, int version, struct trace *ret_trace)
 {
     const struct start start = {
         .program = s->args ? scene_interp : "/prog",
@@ -45,7 +45,6 @@ struct lines scene_run(const struct scene *s, int version, struct trace *ret_tra
     const char *name = arena_printf(s->arena, "glibc-2.%d-debian", version);
     struct lines lines = {.arena = s->arena};
     struct loader *loader;
-    struct world *world;
     struct ldso ldso;
     struct cpu cpu;
     struct err err;
@@ -54,14 +53,21 @@ struct lines scene_run(const struct scene *s, int version, struct trace *ret_tra
     if (ldso_by_name(s->arena, name, scene_interp, &ldso, &intel, &err) < 0 ||
         cpu_find("x86-64-v1", &cpu, &err) < 0)
         abort();
-    world = tree_world(&s->tree, &ldso, 0);
-    loader = loader_new(world, &cpu, "/", s->secure);
+    scene_close(s);
+    s->world = tree_world(&s->tree, &ldso, 0);
+    loader = loader_new(s->world, &cpu, "/", s->secure);
     if (loader_run(loader, &start, s->arena, ret_trace, &err) < 0)
         abort();
     lines_of_trace(&lines, ret_trace, NULL, 0);
     loader_free(loader);
-    world_close(world);
     return lines;
+}
+
+void scene_close(struct scene *s)
+{
+    if (s->world)
+        world_close(s->world);
+    s->world = NULL;
 }
 
 bool scene_has(const struct lines *lines, const char *line)

@@ -5,6 +5,7 @@
  *	scene_open(&s, &arena, "/a:/b");
  *	scene_library(&s, "/a/liba.so");
  *	lines = scene_run(&s, 36, &trace);
+ *	scene_close(&s);
  */
 #pragma once
 
@@ -22,6 +23,7 @@ struct scene {
     const char *const *args;               /* of an explicit start */
     size_t n_args;
     bool secure;
+    struct world *world; /* of the last run: traces borrow from it */
 };
 
 /* `arena` keeps everything; the scene must stay where it is. */
@@ -30,7 +32,11 @@ void scene_open(struct scene *scene, struct arena *arena, const char *runpath);
 /* A library without any needs at that path. */
 void scene_library(struct scene *scene, const char *path);
 
-/* The start under Debian's glibc 2.`version`; ends the process when it cannot be set up. */
-struct lines scene_run(const struct scene *scene, int version, struct trace *ret_trace);
+/*
+ * The start under Debian's glibc 2.`version`; ends the process when it cannot be set up. The trace
+ * is good until the next run.
+ */
+struct lines scene_run(struct scene *scene, int version, struct trace *ret_trace);
+void scene_close(struct scene *scene);
 
 bool scene_has(const struct lines *lines, const char *line);

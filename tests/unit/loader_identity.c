@@ -31,7 +31,7 @@ static void same_file(enum entry_kind kind, const char *target)
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace trace;
     struct lines lines;
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     scene_library(&s, "/a/liba.so");
@@ -59,7 +59,7 @@ static void test_equal_files_are_two(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace trace;
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     scene_library(&s, "/a/liba.so");
@@ -74,7 +74,7 @@ static void test_program_is_not_recognised(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace trace;
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     scene_library(&s, "/a/libb.so");
@@ -89,7 +89,7 @@ static void test_program_as_a_library(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace trace;
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     tree_add_link(&s.tree, "/a/liba.so", "/prog");

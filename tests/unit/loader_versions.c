@@ -10,7 +10,7 @@
 enum { OLDEST = 31, NEWEST = 43 };
 
 /* In which releases a line is there: from `first` on, up to `last`. */
-static void line_is_there(const struct scene *s, const char *line, int first, int last)
+static void line_is_there(struct scene *s, const char *line, int first, int last)
 {
     for (int version = OLDEST; version <= NEWEST; version++) {
         struct trace trace;
@@ -24,7 +24,7 @@ static void line_is_there(const struct scene *s, const char *line, int first, in
 static void test_stat_ends_in_a_slash(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     line_is_there(&s, "stat     /a = ENOENT", OLDEST, 37);
@@ -34,7 +34,7 @@ static void test_stat_ends_in_a_slash(void **state UNUSED)
 static void test_root_directory_is_given_up(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/:/b");
     scene_library(&s, "/b/liba.so");
@@ -46,7 +46,7 @@ static void test_root_directory_is_given_up(void **state UNUSED)
 static void test_enotdir_ends_a_walk(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "file/x:/b");
     tree_add_text(&s.tree, "/file", "x");
@@ -57,7 +57,7 @@ static void test_enotdir_ends_a_walk(void **state UNUSED)
 static void test_legacy_sub_directories(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     line_is_there(&s, "open     /a/tls/x86_64/x86_64/liba.so = ENOENT", OLDEST, 36);
@@ -68,7 +68,7 @@ static void test_cache_entries_with_legacy_hwcaps(void **state UNUSED)
     CLEANUP(arena_release) struct arena arena = {0};
     const struct cache_entry entry = {.flags = 0x303, .key = "liba.so", .value = "/c", .hwcap = 2};
     struct entry *file;
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/none");
     file = tree_add(&s.tree, ENTRY_FILE, "/etc/ld.so.cache");
@@ -82,7 +82,7 @@ static void test_abi_tag(void **state UNUSED)
     static const uint32_t tag[4] = {1, 2, 2, 0}; /* not Linux */
     static const struct elf_note note = {"GNU", NT_GNU_ABI_TAG, tag, sizeof(tag)};
     struct elf_spec spec = elf_library();
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     spec.note = &note;
     spec.n_notes = 1;
@@ -95,7 +95,7 @@ static void test_abi_tag(void **state UNUSED)
 static void test_suid_debug(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     s.secure = true;
@@ -106,7 +106,7 @@ static void test_origin_of_explicit_starts(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     static const char *const args[] = {"/link/prog"};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "$ORIGIN/x");
     tree_add_elf(&s.tree, "/real/prog", &s.program);
@@ -121,7 +121,7 @@ static void test_origin_of_explicit_starts(void **state UNUSED)
 static void test_audit_tags_of_the_program(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     s.dynamic[3] = (struct elf_dyn){DT_AUDIT, "libaudit.so", 0};
@@ -133,7 +133,7 @@ static void test_audit_tags_of_the_program(void **state UNUSED)
 static void test_filter_of_the_program(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct scene s;
+    CLEANUP(scene_close) struct scene s;
 
     scene_open(&s, &arena, "/a");
     scene_library(&s, "/a/liba.so");
