@@ -4,9 +4,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cli/apply_inputs.h"
 #include "cli/options.h"
+#include "cli/plan_text.h"
 #include "loader/storm.h"
-#include "planner/apply.h"
+#include "planner/package.h"
 #include "planner/plan_json.h"
 
 #include <errno.h>
@@ -14,17 +16,35 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPT_OUTPUT = 0x100, OPT_OUT, OPT_STALE, OPT_POLICY, OPT_ROOT, OPT_JSON };
+enum {
+    OPT_OUTPUT = 0x100,
+    OPT_OUT,
+    OPT_STALE,
+    OPT_POLICY,
+    OPT_ROOT,
+    OPT_JSON,
+    OPT_STORE,
+    OPT_ATTRS,
+    OPT_ALLOWED,
+    OPT_DISALLOWED,
+    OPT_BUDGET,
+    OPT_KEEP,
+};
 
 struct options_apply {
     struct apply_options apply;
     struct apply_output *output;
-    const char **plan;
+    const char **plan; /* files */
     size_t n_plans;
-    const char *policy;
-    bool json;
+    const char *policy, *attrs;
+    const char *allowed, *disallowed;
+    bool json, keep, has_budget;
+    unsigned long budget;
+    struct apply_inputs inputs;
+    struct policy own;
     struct arena arena;
 };
 
@@ -38,8 +58,20 @@ static const struct argp_option rows[] = {
      "all (default)",
      0},
     {"policy", OPT_POLICY, "FILE", 0, "Decide under this policy, not under the plan's own", 0},
+    {"budget", OPT_BUDGET, "N", 0,
+     "Only check: exit code 1 when a program of the outputs fails more than N opens at start-up",
+     0},
+    {"keep-plan", OPT_KEEP, NULL, 0,
+     "Leave plans made here in their outputs, as nix-support/stormlint/plan.json", 0},
     {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
     {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+    {NULL, 0, NULL, 0, "For build hooks:", 1},
+    {"store", OPT_STORE, "DIR", 0, "DIR holds packages, too", 1},
+    {"attrs", OPT_ATTRS, "FILE", 0,
+     "Read stormlintPlan, stormlintPolicy and outputChecks from structured attributes", 1},
+    {"allowed-references", OPT_ALLOWED, "LIST", 0,
+     "Store paths and outputs that the outputs may refer to", 1},
+    {"disallowed-references", OPT_DISALLOWED, "LIST", 0, "The same, that they may not", 1},
     {0},
 };
 
@@ -92,6 +124,17 @@ static void set_stale(struct options_apply *o, const char *arg, const struct arg
     argp_error(state, "--stale wants replan, skip or fail, not '%s'", arg);
 }
 
+static void set_budget(struct options_apply *o, const char *arg, const struct argp_state *state)
+{
+    char *end;
+
+    errno = 0;
+    o->budget = strtoul(arg, &end, 10);
+    o->has_budget = true;
+    if (errno || end == arg || *end || *arg == '-')
+        argp_error(state, "--budget wants a number, not '%s'", arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options_apply *o = state->input;
@@ -115,15 +158,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_JSON:
         o->json = true;
         return 0;
+    case OPT_KEEP:
+        o->keep = true;
+        return 0;
+    case OPT_STORE:
+        o->apply.store = directory(o, str_unescape(&o->arena, arg));
+        return 0;
+    case OPT_ATTRS:
+        o->attrs = arg;
+        return 0;
+    case OPT_ALLOWED:
+        o->allowed = arg;
+        return 0;
+    case OPT_DISALLOWED:
+        o->disallowed = arg;
+        return 0;
+    case OPT_BUDGET:
+        set_budget(o, arg, state);
+        return 0;
     case ARGP_KEY_ARG:
         o->plan = arena_grow(&o->arena, o->plan, o->n_plans, sizeof(*o->plan));
         o->plan[o->n_plans++] = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->n_plans == 0)
-            argp_error(state, "which plan?");
-        if (o->apply.n_outputs == 0 && !o->apply.copies)
-            argp_error(state, "where is the package? (--output NAME=DIR, or --out DIR for copies)");
+        if (o->apply.n_outputs == 0 && !(o->apply.copies && o->n_plans))
+            argp_error(state, "where is the package? (--output NAME=DIR, or a plan and --out DIR)");
+        if (o->has_budget && o->n_plans)
+            argp_error(state, "--budget only checks: it takes no plan");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -133,13 +194,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
-    .args_doc = "PLAN...",
+    .args_doc = "[PLAN...]",
     .doc = "Carry out plans that 'stormlint plan -o' has written: edit the programs, make the "
            "farms. Programs are resolved anew first, and everything is proved before and after "
-           "files change: the same libraries in the same order, calls as planned.\v"
+           "files change: the same libraries in the same order, calls as planned. Without a PLAN "
+           "the outputs are planned on the spot.\v"
            "Each file is the old or the new one at every moment; when anything fails, all is put "
            "back. A second call completes what a killed one has begun, or says that all is done. "
-           "Exit code: 0, done; 3, a plan cannot be read; 4, nothing was changed, and why.",
+           "Exit code: 0, done; 1, above the budget; 3, a plan cannot be read; 4, nothing was "
+           "changed, and why.",
 };
 
 /* ---- what is told */
@@ -222,27 +285,141 @@ static void print_text(const struct apply_result *result, struct arena *arena)
                n[APPLIED_SKIPPED], result->n_links);
 }
 
+/* ---- budget */
+
+static int check_output(const struct options_apply *o, struct world *world,
+                        const struct apply_output *output, size_t *n_over, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct policy *policy = o->inputs.policy ? o->inputs.policy : policy_default();
+    const struct subject_query query = {.world = world, .policy = policy};
+    struct program *program;
+    size_t n;
+    int r = package_programs(&query, output->dir, &arena, &program, &n, err);
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct start start = {
+            .program = program[i].path, .env = program[i].env, .n_env = program[i].n_env};
+        const struct object *object =
+            world_object(world, world_walk(world, NULL, program[i].path).node);
+        const char *name = policy->cpu ? policy->cpu : cpu_default(object->machine);
+        CLEANUP(loader_freep) struct loader *loader = NULL;
+        struct trace trace;
+        struct cpu cpu;
+
+        if (!name)
+            continue; /* a machine without a model: nothing is known of its loader */
+        r = cpu_find(name, &cpu, err);
+        if (r == 0)
+            r = loader_run(loader = loader_new(world, &cpu, "/", false), &start, &arena, &trace,
+                           err);
+        if (r == 0 && trace.storm.failed_opens > o->budget) {
+            printf("%s: %u failed opens at start-up (%s), the budget is %lu\n",
+                   str_escape(&arena, program[i].path), trace.storm.failed_opens, cpu.name,
+                   o->budget);
+            ++*n_over;
+        }
+    }
+    return r;
+}
+
+static int check_budget(const struct options_apply *o, struct err *err)
+{
+    CLEANUP(world_closep) struct world *world = NULL;
+    size_t n_over = 0;
+    int r = world_live(o->apply.root, getuid(), getgid(), &world, err);
+
+    for (size_t i = 0; i < o->apply.n_outputs && r == 0; i++)
+        r = check_output(o, world, &o->output[i], &n_over, err);
+    if (r < 0) {
+        log_error("%s", err->text);
+        return EXIT_FAILED;
+    }
+    return n_over ? EXIT_FINDINGS : EXIT_FINE;
+}
+
+/* ---- the work */
+
+static int read_inputs(struct options_apply *o, struct err *err)
+{
+    int r = 0;
+
+    if (o->attrs)
+        r = inputs_attrs(&o->inputs, &o->arena, o->attrs, o->output, o->apply.n_outputs, err);
+    for (size_t i = 0; i < o->n_plans && r == 0; i++)
+        r = inputs_plan_file(&o->inputs, &o->arena, o->plan[i], err);
+    if (r == 0 && o->policy) {
+        r = policy_read(o->policy, &o->arena, &o->own, err);
+        o->inputs.policy = &o->own;
+    }
+    if (o->allowed)
+        inputs_references(&o->arena, o->allowed, true, o->output, o->apply.n_outputs);
+    if (o->disallowed)
+        inputs_references(&o->arena, o->disallowed, false, o->output, o->apply.n_outputs);
+    return r;
+}
+
+/* Plans for the outputs as they are, told as `stormlint plan` does. */
+static int plan_here(struct options_apply *o, struct err *err)
+{
+    struct apply_inputs *in = &o->inputs;
+    int r = apply_plan_outputs(&o->apply, &o->arena, &in->plan, &in->n_plans, err);
+
+    for (size_t i = 0; r == 0 && !o->json && i < in->n_plans; i++) {
+        const struct plan_view view = {
+            .to = stdout, .term = term_of(stdout), .arena = &o->arena, .plan = &in->plan[i]};
+
+        plan_text(&view);
+        putchar('\n');
+    }
+    return r;
+}
+
+static int keep_plan(struct options_apply *o, const struct plan *plan, struct err *err)
+{
+    json_t *json = plan_json(plan, &o->arena);
+    FILE *file = NULL;
+    int r = 0;
+
+    for (size_t i = 0; i < o->apply.n_outputs; i++) {
+        const char *support = str_join(&o->arena, o->output[i].dir, "nix-support");
+        const char *folder = str_join(&o->arena, support, "stormlint");
+        const char *path = str_join(&o->arena, folder, "plan.json");
+
+        if (strcmp(o->output[i].name, plan->key.output) != 0)
+            continue;
+        (void)mkdir(support, 0755);
+        (void)mkdir(folder, 0755);
+        file = fopen(path, "we");
+        r = file ? json_print(json, file, true, err)
+                 : err_set(err, errno, "'%s': %s", path, strerror(errno));
+        if (file && fclose(file) != 0 && r == 0)
+            r = err_set(err, errno, "'%s': %s", path, strerror(errno));
+    }
+    json_decref(json);
+    return r;
+}
+
 static int apply(struct options_apply *o)
 {
-    struct plan *plan = arena_calloc(&o->arena, o->n_plans, sizeof(*plan));
-    struct policy policy;
     struct apply_result result;
     struct err err = {0};
+    int r;
 
-    for (size_t i = 0; i < o->n_plans; i++) {
-        if (plan_read(o->plan[i], &o->arena, &plan[i], &err) < 0) {
-            log_error("%s", err.text);
-            return EXIT_INCOMPLETE;
-        }
+    if (read_inputs(o, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_INCOMPLETE;
     }
-    if (o->policy) {
-        if (policy_read(o->policy, &o->arena, &policy, &err) < 0) {
-            log_error("%s", err.text);
-            return EXIT_USAGE;
-        }
-        o->apply.policy = &policy;
-    }
-    if (apply_plans(plan, o->n_plans, &o->apply, &o->arena, &result, &err) < 0) {
+    o->apply.output = o->output;
+    o->apply.policy = o->inputs.policy;
+    if (o->has_budget)
+        return check_budget(o, &err);
+    r = o->inputs.n_plans ? 0 : plan_here(o, &err);
+    if (r == 0)
+        r = apply_plans(o->inputs.plan, o->inputs.n_plans, &o->apply, &o->arena, &result, &err);
+    for (size_t i = 0; r == 0 && o->keep && i < o->inputs.n_plans; i++)
+        r = keep_plan(o, &o->inputs.plan[i], &err);
+    if (r < 0) {
         log_error("not applied: %s", err.text);
         return EXIT_FAILED;
     }

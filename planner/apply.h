@@ -31,6 +31,9 @@ enum stale {
 struct apply_output {
     const char *name; /* "out", "bin" */
     const char *dir;
+    /* What its derivation allows and disallows it to refer to, store paths; NULL: not told. */
+    const char **allowed, **disallowed;
+    size_t n_allowed, n_disallowed;
 };
 
 struct apply_options {
@@ -39,7 +42,8 @@ struct apply_options {
     size_t n_outputs;
     const char *copies; /* NULL: in place; else below here, the package stays as it is */
     enum stale stale;
-    const struct policy *policy; /* NULL: the plan's own */
+    const struct policy *policy; /* NULL: the plan's own, or the default */
+    const char *store;           /* one more directory of packages; NULL: none */
 };
 
 enum applied_state {
@@ -74,6 +78,13 @@ struct apply_result {
 MUST_CHECK int apply_plans(const struct plan *plan, size_t n_plans,
                            const struct apply_options *options, struct arena *arena,
                            struct apply_result *ret_result, struct err *err);
+
+/*
+ * Plans for the outputs as they are now, one for each that has programs, to be carried out by
+ * apply_plans().
+ */
+MUST_CHECK int apply_plan_outputs(const struct apply_options *options, struct arena *arena,
+                                  struct plan **ret_plan, size_t *ret_n, struct err *err);
 
 /* "edited", "done", "nothing-to-do", "skipped" */
 const char *applied_name(enum applied_state state);

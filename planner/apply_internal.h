@@ -55,6 +55,11 @@ struct apply {
 
 /* ---- apply_resolve.c */
 
+/* The policy for an output (NULL: of none that was given), made from `base`. In the arena. */
+const struct policy *policy_for(const struct apply_options *options,
+                                const struct apply_output *output, const struct policy *base,
+                                struct arena *arena);
+
 /* All programs of a plan as targets. */
 MUST_CHECK int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err);
 

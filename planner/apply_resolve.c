@@ -15,6 +15,29 @@ static const struct apply_output *find_output(const struct apply_options *o, con
     return NULL;
 }
 
+const struct policy *policy_for(const struct apply_options *options,
+                                const struct apply_output *output, const struct policy *base,
+                                struct arena *arena)
+{
+    struct policy *p = arena_memdup(arena, base, sizeof(*base));
+
+    if (options->store) {
+        p->store = arena_calloc(arena, base->n_stores + 1, sizeof(*p->store));
+        if (base->n_stores)
+            memcpy(p->store, base->store, base->n_stores * sizeof(*p->store));
+        p->store[p->n_stores++] = options->store;
+    }
+    if (output && output->allowed) {
+        p->allowed = output->allowed;
+        p->n_allowed = output->n_allowed;
+    }
+    if (output && output->disallowed) {
+        p->disallowed = output->disallowed;
+        p->n_disallowed = output->n_disallowed;
+    }
+    return p;
+}
+
 /* The directory of the plan's output as programs see it, without links; NULL: of no package. */
 static int find_package(struct apply *apply, const struct plan *plan, const struct policy *policy,
                         const char **ret_dir, struct err *err)
@@ -246,7 +269,7 @@ static bool only_same_note(const struct target *t)
 static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
 {
     const enum method method = method_of(t->object);
-    const char *why = guard(t, apply->arena);
+    const char *why = guard(t, apply->arena), *gate;
     int r = 0;
 
     if (why && is_done(t, apply->arena))
@@ -255,6 +278,8 @@ static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
         return 0;
     if (!why && method == N_METHODS)
         why = "this version knows no such strategy";
+    if (!why && gate_shut(t->subject, method, &gate))
+        why = gate;
     if (!why)
         why = propose(t, method, apply->arena, err, &r);
     if (r == 0 && why)
@@ -342,7 +367,9 @@ int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err)
         r = policy_of_plan(plan->policy, apply->arena, own, err);
         policy = own;
     }
-    query.policy = policy;
+    if (r == 0)
+        query.policy = policy = policy_for(
+            apply->options, find_output(apply->options, plan->key.output), policy, apply->arena);
     if (r == 0)
         r = find_package(apply, plan, policy, &dir, err);
     if (r == 0 && dir)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define POLICY_SCHEMA "stormlint-policy/1"
+
 enum { MAX_POLICY_BYTES = 1 << 20 };
 
 static const char *default_stores[] = {"/nix/store", "/gnu/store"};
@@ -53,7 +55,7 @@ static int read_paths(json_t *array, const char *key, struct arena *arena, const
     json_t *value;
     size_t i;
 
-    if (!array)
+    if (!array || json_is_null(array))
         return 0;
     path = arena_calloc(arena, json_array_size(array) + 1, sizeof(*path));
     json_array_foreach (array, i, value) {
@@ -66,7 +68,8 @@ static int read_paths(json_t *array, const char *key, struct arena *arena, const
     return 0;
 }
 
-int policy_read(const char *path, struct arena *arena, struct policy *ret_policy, struct err *err)
+int policy_parse(json_t *json, const char *where, struct arena *arena, struct policy *ret_policy,
+                 struct err *err)
 {
     struct policy p = defaults;
     const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none";
@@ -74,36 +77,25 @@ int policy_read(const char *path, struct arena *arena, struct policy *ret_policy
     int overrides = p.overrides, absolute = p.absolute, cautious = p.cautious;
     int small = (int)p.small_graph, saving = (int)p.min_saving, lift = (int)p.lift_saving;
     json_error_t bad;
-    json_t *root;
-    int r = json_read_file(path, MAX_POLICY_BYTES, &root, err);
+    int r;
 
-    if (r < 0)
-        return r;
-    if (json_unpack_ex(root, &bad, JSON_STRICT,
+    if (json_unpack_ex(json, &bad, JSON_STRICT,
                        "{s:s, s?s, s?s, s?s, s?b, s?b, s?b, s?i, s?i, s?i, s?o, s?o, s?o}",
                        "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader,
                        "overrides", &overrides, "absolute", &absolute, "cautious", &cautious,
                        "small_graph", &small, "min_saving", &saving, "lift_saving", &lift, "stores",
                        &store, "allowed_references", &allowed, "disallowed_references",
-                       &disallowed)) {
-        r = err_set(err, EINVAL, "'%s': not a policy: %s", path, bad.text);
-        goto out;
-    }
-    if (strcmp(schema, "stormlint-policy/1") != 0) {
-        r = err_set(err, EINVAL, "'%s': schema is '%s', expected 'stormlint-policy/1'", path,
-                    schema);
-        goto out;
-    }
-    if (find_reader(reader, &p.reader) < 0) {
-        r = err_set(err, EINVAL, "'%s': reader '%s' is none of none, glibc-a, glibc-b", path,
-                    reader);
-        goto out;
-    }
-    if (small < 0 || saving < 0 || lift < 0) {
-        r = err_set(err, EINVAL, "'%s': a threshold is negative", path);
-        goto out;
-    }
-    p.name = arena_strdup(arena, name ? name : "unnamed");
+                       &disallowed))
+        return err_set(err, EINVAL, "'%s': not a policy: %s", where, bad.text);
+    if (strcmp(schema, POLICY_SCHEMA) != 0)
+        return err_set(err, EINVAL, "'%s': schema is '%s', expected '" POLICY_SCHEMA "'", where,
+                       schema);
+    if (find_reader(reader, &p.reader) < 0)
+        return err_set(err, EINVAL, "'%s': reader '%s' is none of none, glibc-a, glibc-b", where,
+                       reader);
+    if (small < 0 || saving < 0 || lift < 0)
+        return err_set(err, EINVAL, "'%s': a threshold is negative", where);
+    p.name = str_unescape(arena, name ? name : "unnamed");
     p.cpu = cpu ? arena_strdup(arena, cpu) : NULL;
     p.overrides = overrides;
     p.absolute = absolute;
@@ -111,13 +103,39 @@ int policy_read(const char *path, struct arena *arena, struct policy *ret_policy
     p.small_graph = (uint32_t)small;
     p.min_saving = (uint32_t)saving;
     p.lift_saving = (uint32_t)lift;
-    if ((r = read_paths(store, "stores", arena, &p.store, &p.n_stores, err)) == 0 &&
-        (r = read_paths(allowed, "allowed_references", arena, &p.allowed, &p.n_allowed, err)) ==
-            0 &&
-        (r = read_paths(disallowed, "disallowed_references", arena, &p.disallowed, &p.n_disallowed,
-                        err)) == 0)
+    r = read_paths(store, "stores", arena, &p.store, &p.n_stores, err);
+    if (r == 0)
+        r = read_paths(allowed, "allowed_references", arena, &p.allowed, &p.n_allowed, err);
+    if (r == 0)
+        r = read_paths(disallowed, "disallowed_references", arena, &p.disallowed, &p.n_disallowed,
+                       err);
+    if (r == 0)
         *ret_policy = p;
-out:
+    return r;
+}
+
+int policy_read(const char *path, struct arena *arena, struct policy *ret_policy, struct err *err)
+{
+    json_t *root;
+    int r = json_read_file(path, MAX_POLICY_BYTES, &root, err);
+
+    if (r < 0)
+        return r;
+    r = policy_parse(root, path, arena, ret_policy, err);
+    json_decref(root);
+    return r;
+}
+
+int policy_of_plan(const char *text, struct arena *arena, struct policy *ret_policy,
+                   struct err *err)
+{
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    int r;
+
+    if (!root)
+        return err_set(err, EINVAL, "the plan's policy is no JSON");
+    json_put_text(root, "schema", POLICY_SCHEMA);
+    r = policy_parse(root, "the plan's policy", arena, ret_policy, err);
     json_decref(root);
     return r;
 }
@@ -148,38 +166,6 @@ json_t *policy_json(const struct policy *policy)
     json_put(out, "allowed_references", paths_json(policy->allowed, policy->n_allowed));
     json_put(out, "disallowed_references", paths_json(policy->disallowed, policy->n_disallowed));
     return out;
-}
-
-int policy_of_plan(const char *text, struct arena *arena, struct policy *ret_policy,
-                   struct err *err)
-{
-    struct policy p = defaults;
-    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    const char *name, *reader;
-    int overrides, absolute, cautious, small, saving, lift, r;
-    json_t *stores;
-
-    if (!root ||
-        json_unpack(root, "{s:s, s:s, s:b, s:b, s:b, s:i, s:i, s:i, s:o}", "name", &name, "reader",
-                    &reader, "overrides", &overrides, "absolute", &absolute, "cautious", &cautious,
-                    "small_graph", &small, "min_saving", &saving, "lift_saving", &lift, "stores",
-                    &stores) ||
-        small < 0 || saving < 0 || lift < 0 || find_reader(reader, &p.reader) < 0) {
-        json_decref(root);
-        return err_set(err, EINVAL, "the plan's policy lacks something, or has it wrong");
-    }
-    p.name = str_unescape(arena, name);
-    p.overrides = overrides;
-    p.absolute = absolute;
-    p.cautious = cautious;
-    p.small_graph = (uint32_t)small;
-    p.min_saving = (uint32_t)saving;
-    p.lift_saving = (uint32_t)lift;
-    r = read_paths(stores, "stores", arena, &p.store, &p.n_stores, err);
-    json_decref(root);
-    if (r == 0)
-        *ret_policy = p;
-    return r;
 }
 
 const char *policy_package(const struct policy *policy, struct arena *arena, const char *path)

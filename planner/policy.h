@@ -35,7 +35,9 @@ struct policy {
 /* The default policy. Static. */
 const struct policy *policy_default(void);
 
-/* Read a policy file. Strings go into `arena`. */
+/* Read a policy, or a file that holds one. Strings go into `arena`; `where` names it in errors. */
+MUST_CHECK int policy_parse(json_t *json, const char *where, struct arena *arena,
+                            struct policy *ret_policy, struct err *err);
 MUST_CHECK int policy_read(const char *path, struct arena *arena, struct policy *ret_policy,
                            struct err *err);
 

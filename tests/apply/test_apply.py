@@ -354,7 +354,46 @@ def test_json(b):
     same("again", json.loads(b.apply("--json"))["objects"][0]["state"], "done")
 
 
-TESTS = [test_in_place, test_own_library, test_copies, test_other_hashes, test_stale,
+def test_small(b):
+    """The executable for builds brings no database, and no index."""
+    small = b.stormlint + "-apply"
+    libraries = set(name.split(".")[0] for name in Elf(small).needed())
+    if not libraries <= {"libelf", "libjansson", "libc", "ld-linux-x86-64"}:
+        raise Failed(f"it needs {libraries}")
+    done = run(small, "trace", "--db", "/nowhere", "app")
+    if done.returncode == 0 or "no index" not in done.stderr:
+        raise Failed(f"asked for an index: {done.stderr}")
+    must(small, "apply", b.plan_file, "--output", f"out={b.store.app}")
+    check_applied(b)
+
+
+def test_budget(b):
+    before = snapshot(b.store.app)
+    where = ["--output", f"out={b.store.app}", "--policy", b.store.policy]
+    done = run(b.stormlint, "apply", *where, "--budget", "3")
+    same("status", done.returncode, 1)
+    same("status", run(b.stormlint, "apply", *where, "--budget", "100000").returncode, 0)
+    same("untouched", snapshot(b.store.app) == before, True)
+
+
+def test_on_the_spot(b):
+    must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy,
+         "--keep-plan")
+    check_applied(b)
+    with open(f"{b.store.app}/nix-support/stormlint/plan.json", encoding="utf-8") as file:
+        same("kept", json.load(file)["objects"][0]["strategy"], "farm")
+
+
+def test_references(b):
+    """A plan that would refer to what the derivation does not allow is stale."""
+    lib = os.path.dirname(b.store.lib(5))
+    b.refuses("stale", "disallowedReferences", args=("--disallowed-references", lib))
+    b.refuses("stale", "allowedReferences", args=("--allowed-references", "out"))
+    b.apply("--allowed-references", " ".join(
+        [os.path.dirname(b.store.lib(i)) for i in range(8)] + [b.store.glibc, "out"]))
+
+
+TESTS = [test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_own_library, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]
