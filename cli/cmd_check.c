@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "check/spawn.h"
+#include "cli/check_plan.h"
 #include "cli/check_text.h"
+#include "cli/check_time.h"
+#include "cli/check_tree.h"
 #include "cli/command.h"
 #include "cli/options.h"
 
@@ -24,6 +26,10 @@ enum {
     OPT_CPU,
     OPT_JSON,
     OPT_TIME,
+    OPT_LIMIT,
+    OPT_PLAN,
+    OPT_OUTPUT,
+    OPT_BEFORE,
     OPT_JOBS,
     OPT_TREE,
     OPT_TOP,
@@ -39,7 +45,8 @@ struct options_check {
     const char *cpu_name;
     struct cpu cpu;
     bool json, tree, quiet, has_limit;
-    unsigned jobs;
+    unsigned jobs, rounds;
+    const char *plan, *output, *before;
     size_t top;
     const char **env;
     size_t n_env;
@@ -56,8 +63,16 @@ static const struct argp_option rows[] = {
     {"env", OPT_ENV, "NAME=VALUE", 0, "Set a variable for the program (repeatable)", 0},
     {"cwd", OPT_CWD, "DIR", 0, "The program's working directory (default: an empty one)", 0},
     {"cpu", OPT_CPU, "NAME", 0, "Predict for this CPU instead of this machine's", 0},
-    {"time", OPT_TIME, "SECONDS", 0,
+    {"limit", OPT_LIMIT, "SECONDS", 0,
      "Kill a program after this time (default: 10; --tree: no limit)", 0},
+    {"plan", OPT_PLAN, "PLAN", 0,
+     "Check the programs of a plan that was applied: they start as it promises", 0},
+    {"output", OPT_OUTPUT, "NAME=DIR", 0, "With --plan: the package's output is DIR now", 0},
+    {"time", OPT_TIME, "N", 0,
+     "Also time the start: medians of N runs, with page faults, memory and the loader's own "
+     "statistics",
+     0},
+    {"before", OPT_BEFORE, "FILE", 0, "With --time: in turns with FILE, the unedited program", 0},
     {"jobs", OPT_JOBS, "N", 0, "Check this many programs at a time (default: 1)", 0},
     {"no-stop", OPT_NO_STOP, NULL, 0,
      "Let programs run on instead of killing them before their first own instruction", 0},
@@ -96,8 +111,15 @@ static void finish(struct options_check *o, const struct argp_state *state)
 {
     if (o->tree && (o->n_programs || !o->n_args))
         argp_error(state, "--tree wants a command behind --, and nothing before");
-    if (!o->tree && !o->n_programs)
+    if (!o->tree && !o->n_programs && !o->plan)
         argp_error(state, "which program?");
+    if (o->plan && (o->tree || o->n_programs || o->check.root))
+        argp_error(state, "--plan names the programs itself, and goes with neither --tree nor "
+                          "--root");
+    if (o->before && (!o->rounds || o->n_programs != 1))
+        argp_error(state, "--before wants --time and one program");
+    if (o->rounds && (o->check.root || o->tree))
+        argp_error(state, "--time goes with neither --root nor --tree");
     if (o->tree && o->check.root)
         argp_error(state, "--tree and --root do not go together");
     o->check.dlopens = o->dlopen.dlopens;
@@ -135,8 +157,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->cpu_name = arg;
         return 0;
     case OPT_TIME:
-        o->check.limit_ms = number(arg, 1000000, "--time", state) * 1000;
+        o->rounds = number(arg, 100000, "--time", state);
+        return 0;
+    case OPT_LIMIT:
+        o->check.limit_ms = number(arg, 1000000, "--limit", state) * 1000;
         o->has_limit = true;
+        return 0;
+    case OPT_PLAN:
+        o->plan = arg;
+        return 0;
+    case OPT_OUTPUT:
+        if (!strchr(arg, '='))
+            argp_error(state, "--output wants NAME=DIR, not '%s'", arg);
+        o->output = str_unescape(&o->arena, arg);
+        return 0;
+    case OPT_BEFORE:
+        o->before = str_unescape(&o->arena, arg);
         return 0;
     case OPT_JOBS:
         o->jobs = number(arg, MAX_JOBS, "--jobs", state);
@@ -173,7 +209,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
-    .args_doc = "PROGRAM... [-- ARGS]\n--tree -- COMMAND...",
+    .args_doc = "PROGRAM... [-- ARGS]\n--plan PLAN [-- ARGS]\n--tree -- COMMAND...",
     .doc =
         "Run each PROGRAM under strace and compare what the dynamic loader does, call for call, "
         "with the prediction of 'stormlint trace'. A directory stands for all programs in it.\v"
@@ -188,7 +224,8 @@ static const struct argp argp = {
 /* One program to check, and what came of it. */
 struct task {
     const char *program;
-    bool named; /* on the command line, not found in a directory */
+    const struct planned *planned; /* NULL: no plan speaks of it */
+    bool named;                    /* on the command line, not found in a directory */
     bool done;
     enum check_result result;
     bool unmeasured;
@@ -207,9 +244,11 @@ struct work {
     struct term term;
 };
 
-static void render(const struct work *work, struct task *task, const struct checked *checked)
+static void render(const struct work *work, struct task *task, const struct checked *checked,
+                   const struct timed *timed)
 {
     const struct options_check *o = work->options;
+    const size_t n_timed = o->rounds ? (o->before ? 2 : 1) : 0;
     size_t size;
     FILE *to;
 
@@ -217,14 +256,35 @@ static void render(const struct work *work, struct task *task, const struct chec
     task->unmeasured = checked->unmeasured;
     if (o->json) {
         task->json = check_json(checked);
+        if (n_timed)
+            json_put(task->json, "time", check_time_json(timed, n_timed, o->rounds));
         return;
     }
-    if (o->quiet && checked->result == CHECK_AGREES)
+    if (o->quiet && checked->result == CHECK_AGREES && !n_timed)
         return;
     to = open_memstream(&task->text, &size);
     if (to) {
         check_text(to, &work->term, checked);
+        if (n_timed)
+            check_time_text(to, timed, n_timed, o->rounds);
         (void)fclose(to);
+    }
+}
+
+/* The calls are as predicted; is the prediction what the plan promises? */
+static void hold_against_plan(const struct task *task, struct checked *checked, struct arena *arena)
+{
+    const char *note = NULL, *why;
+
+    if (checked->result != CHECK_AGREES)
+        return;
+    why = check_plan_holds(task->planned, arena, &note);
+    if (why) {
+        checked->result = CHECK_DIFFERS;
+        checked->has_trace = false; /* there is no first call that differs */
+        checked->reason = why;
+    } else {
+        checked->note = checked->note ? arena_printf(arena, "%s; %s", note, checked->note) : note;
     }
 }
 
@@ -258,14 +318,20 @@ static void *worker(void *data)
 
     while ((task = next_task(work))) {
         CLEANUP(arena_release) struct arena arena = {0};
+        struct timed timed[2];
         struct checked checked;
         struct err err = none;
         int r = checker ? 0 : checker_new(&work->options->check, &checker, &err);
 
         if (r == 0)
             r = check_program(checker, task->program, &arena, &checked, &err);
+        if (r == 0 && task->planned)
+            hold_against_plan(task, &checked, &arena);
+        if (r == 0 && work->options->rounds)
+            r = check_time(&work->options->check, checked.program, work->options->before,
+                           work->options->rounds, &arena, timed, &err);
         if (r == 0)
-            render(work, task, &checked);
+            render(work, task, &checked, timed);
         finish_task(work, task, r < 0 ? &err : &none);
     }
     checker_free(checker);
@@ -343,12 +409,30 @@ static bool run_work(struct work *work, struct counts *counts, json_t *programs)
     return complete;
 }
 
+static int plan_tasks(struct options_check *o, struct work *work, struct err *err)
+{
+    struct planned *planned;
+    size_t n;
+    int r = check_plan_read(o->plan, o->output, &o->arena, &planned, &n, err);
+
+    if (r < 0)
+        return r;
+    work->task = arena_calloc(&o->arena, n + 1, sizeof(*work->task));
+    for (size_t i = 0; i < n; i++)
+        work->task[work->n++] =
+            (struct task){.program = planned[i].program, .planned = &planned[i], .named = true};
+    return 0;
+}
+
 /* Programs and the contents of directories, in the order given. */
 static int make_tasks(struct options_check *o, struct work *work, struct err *err)
 {
     struct checker *checker = NULL;
-    int r = checker_new(&o->check, &checker, err);
+    int r;
 
+    if (o->plan)
+        return plan_tasks(o, work, err);
+    r = checker_new(&o->check, &checker, err);
     for (size_t i = 0; i < o->n_programs && r == 0; i++) {
         const char **path = NULL;
         size_t n = 0;
@@ -412,67 +496,7 @@ static int check_all(struct options_check *o)
     return code;
 }
 
-/* ---- trees */
-
-/* A command and its children run as they would without us: with our environment, and --env. */
-static int run_tree(struct options_check *o, struct proctree *ret_tree, struct err *err)
-{
-    struct checker *checker = NULL;
-    const char **argv = arena_calloc(&o->arena, o->n_args + 1, sizeof(*argv));
-    const char **env = NULL;
-    char *here = getcwd(NULL, 0);
-    size_t n_env = 0;
-    int r;
-
-    for (char **e = environ; *e; e++)
-        add(o, &env, &n_env, *e);
-    for (size_t i = 0; i < o->n_env; i++)
-        add(o, &env, &n_env, o->env[i]);
-    memcpy(argv, o->arg, o->n_args * sizeof(*argv));
-    argv[0] = spawn_find(&o->arena, o->arg[0]);
-    r = argv[0] && here ? checker_new(&o->check, &checker, err)
-                        : err_set(err, ENOENT, "'%s': no such command", o->arg[0]);
-    if (r == 0) {
-        const struct run run = {
-            .argv = argv,
-            .env = env,
-            .n_env = n_env,
-            .cwd = o->check.cwd ? o->check.cwd : here,
-            .scratch = checker_scratch(checker),
-            .limit_ms = o->check.limit_ms,
-            .interrupt = o->check.interrupt,
-        };
-
-        r = proctree_run(&run, &o->arena, ret_tree, err);
-    }
-    checker_free(checker);
-    free(here);
-    return r;
-}
-
-static int check_tree(struct options_check *o)
-{
-    const struct term term = term_of(stdout);
-    struct proctree tree = {0};
-    struct err err = {0};
-    int r = run_tree(o, &tree, &err);
-
-    if (r == 0 && o->json) {
-        json_t *value = proctree_json(&tree);
-
-        r = json_print(value, stdout, term.is_terminal, &err);
-        json_decref(value);
-    } else if (r == 0) {
-        proctree_text(stdout, &term, &tree, o->top);
-    }
-    if (r < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
-    if (tree.status && !tree.ended)
-        log_warn("the command ended with status %d", tree.status);
-    return tree.ended ? EXIT_INCOMPLETE : EXIT_FINE;
-}
+/* ---- the command line */
 
 /* Take what is behind "--" off the command line: argp would mix it with the programs. */
 static int split_args(struct options_check *o, int argc, char **argv)
@@ -501,6 +525,19 @@ static int catch_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+static int tree(const struct options_check *o)
+{
+    return check_tree(&(struct tree_options){
+        .check = &o->check,
+        .env = o->env,
+        .n_env = o->n_env,
+        .word = o->arg,
+        .n_words = o->n_args,
+        .json = o->json,
+        .top = o->top,
+    });
+}
+
 static int run(int argc, char **argv)
 {
     struct options_check o = {.top = 20};
@@ -513,7 +550,7 @@ static int run(int argc, char **argv)
     if (cpu_find(o.cpu_name ? o.cpu_name : CPU_LIVE, &o.cpu, &err) < 0)
         log_error("%s", err.text);
     else
-        code = o.tree ? check_tree(&o) : check_all(&o);
+        code = o.tree ? tree(&o) : check_all(&o);
     if (o.check.interrupt >= 0)
         close(o.check.interrupt);
     options_release(&o.dlopen);

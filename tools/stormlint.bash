@@ -28,7 +28,7 @@ _stormlint()
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         return
         ;;
-    --uid | --top | --env | --dlopen | --time) return ;;
+    --uid | --top | --env | --dlopen | --time | --limit | --budget) return ;;
     esac
     if [[ $cur == -* ]]; then
         mapfile -t words < <("$stormlint" "$command" --help 2>/dev/null |

@@ -104,8 +104,24 @@ def test_in_place(b):
 
 
 def test_check(b):
-    """The real loader does what was planned."""
-    must(b.stormlint, "check", b.path())
+    """The real loader does what was planned; a plan that was not applied is told apart."""
+    old = f"{b.dir}/old"
+    shutil.copy(b.path(), old)
+    done = run(b.stormlint, "check", "--plan", b.plan_file)
+    same("before", done.returncode, 1)
+    if "not as planned" not in done.stdout:
+        raise Failed(done.stdout)
+    b.apply()
+    if "as planned (farm lifted)" not in must(b.stormlint, "check", "--plan", b.plan_file,
+                                              "--output", f"out={b.store.app}"):
+        raise Failed("check does not say that it is as planned")
+    told = json.loads(must(b.stormlint, "check", "--json", "--time", "5", "--before", old,
+                           b.path()))["programs"][0]["time"]
+    same("runs", told["runs"], 5)
+    same("file", told["edited"]["file_bytes"], os.path.getsize(b.path()))
+    same("old file", told["unedited"]["file_bytes"], os.path.getsize(old))
+    if not 0 < told["edited"]["loader_us"] < told["edited"]["wall_us"]:
+        raise Failed(f"the loader took {told['edited']}")
 
 
 def test_own_library(b):
@@ -393,7 +409,7 @@ def test_references(b):
         [os.path.dirname(b.store.lib(i)) for i in range(8)] + [b.store.glibc, "out"]))
 
 
-TESTS = [test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_own_library, test_copies, test_other_hashes, test_stale,
+TESTS = [test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]

@@ -1,0 +1,72 @@
+#include "cli/check_plan.h"
+
+#include "base/str.h"
+#include "planner/plan_json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+int check_plan_read(const char *path, const char *where, struct arena *arena,
+                    struct planned **ret_planned, size_t *ret_n, struct err *err)
+{
+    const char *dir = where ? strchr(where, '=') : NULL;
+    struct planned *planned;
+    struct plan plan;
+    int r = plan_read(path, arena, &plan, err);
+
+    if (r < 0)
+        return r;
+    if (dir && strncmp(where, plan.key.output, (size_t)(dir - where)) != 0)
+        return err_set(err, EINVAL, "'%s' is for output '%s', not for '%s'", path, plan.key.output,
+                       where);
+    planned = arena_calloc(arena, plan.n_objects + 1, sizeof(*planned));
+    for (size_t i = 0; i < plan.n_objects; i++)
+        planned[i] = (struct planned){
+            .program = dir ? str_join(arena, dir + 1, plan.object[i].path) : plan.object[i].program,
+            .object = &plan.object[i],
+        };
+    *ret_planned = planned;
+    *ret_n = plan.n_objects;
+    return 0;
+}
+
+static int start(const char *program, struct world *world, const char *cpu_name,
+                 struct arena *arena, struct trace *ret_trace, struct err *err)
+{
+    CLEANUP(loader_freep) struct loader *loader = NULL;
+    struct cpu *cpu = arena_alloc(arena, sizeof(*cpu));
+    int r = cpu_find(cpu_name, cpu, err);
+
+    if (r < 0)
+        return r;
+    loader = loader_new(world, cpu, "/", false);
+    return loader_run(loader, &(struct start){.program = program}, arena, ret_trace, err);
+}
+
+const char *check_plan_holds(const struct planned *p, struct arena *arena, const char **ret_note)
+{
+    const struct plan_option *chosen = plan_chosen(p->object);
+    CLEANUP(world_closep) struct world *world = NULL;
+    struct err err;
+
+    if (world_live("/", geteuid(), getegid(), &world, &err) < 0)
+        return arena_strdup(arena, err.text);
+    for (size_t i = 0; i < chosen->n_levels; i++) {
+        const struct plan_level *level = &chosen->level[i];
+        struct trace trace;
+
+        if (start(p->program, world, level->cpu, arena, &trace, &err) < 0)
+            return arena_strdup(arena, err.text);
+        if (memcmp(&trace.storm, &level->after, sizeof(trace.storm)) != 0)
+            return arena_printf(arena,
+                                "not as planned: on %s it fails %u opens and %u stats, and the "
+                                "plan (%s %s) promises %u and %u",
+                                level->cpu, trace.storm.failed_opens, trace.storm.failed_stats,
+                                p->object->strategy, p->object->scope, level->after.failed_opens,
+                                level->after.failed_stats);
+    }
+    *ret_note = arena_printf(arena, "as planned (%s %s)", p->object->strategy, p->object->scope);
+    return NULL;
+}

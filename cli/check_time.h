@@ -1,0 +1,23 @@
+/*
+ * stormlint check --time N: what a start costs, beside the unedited program's.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/term.h"
+#include "check/check.h"
+#include "check/timing.h"
+
+#include <stdio.h>
+
+/*
+ * Time `program`, in turns with `before` (NULL: alone), `rounds` runs of each. `ret_timed` has room
+ * for two: the program, and the other.
+ */
+MUST_CHECK int check_time(const struct check_options *options, const char *program,
+                          const char *before, unsigned rounds, struct arena *arena,
+                          struct timed *ret_timed, struct err *err);
+
+/* `n` columns, 1 or 2: the program as it is, and what it was. */
+void check_time_text(FILE *to, const struct timed *timed, size_t n, unsigned rounds);
+json_t *check_time_json(const struct timed *timed, size_t n, unsigned rounds);
