@@ -7,6 +7,7 @@
  *	loader/   what the loader would do: a pure function over a world
  *	linter/   what is wrong: rules, findings, formats
  *	planner/  what to do: strategies propose edits, the simulator disposes
+ *	audit/    what was: audit files, differences, reports
  *	check/    the real loader under strace, compared call for call
  *	cli/      one file a command; this file only lists them
  */
@@ -25,6 +26,8 @@ static const struct command *const commands[] = {
     &cmd_apply,
     &cmd_lint,
     &cmd_rules,
+    &cmd_audit,
+    &cmd_diff,
     &cmd_syspath,
     NULL,
     // clang-format on

@@ -10,10 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#define SUPPRESSIONS "stormlint.json"
 
 struct lint_arguments {
     struct options common;
@@ -46,7 +42,7 @@ static const struct argp_option rows[] = {
     {"closure", OPT_CLOSURE, NULL, 0, "Lint everything that the packages refer to, too", 0},
     {"explain", OPT_EXPLAIN, "RULE", 0, "Print the page of a rule", 0},
     {"baseline", OPT_BASELINE, "FILE", 0,
-     "What this earlier run (--format json) found is known, and does not fail", 0},
+     "What this earlier run (--format json, or an audit) found is known, and does not fail", 0},
     {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
      "What is not to be told, and why (default: " SUPPRESSIONS ", when it is there)", 0},
     {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
@@ -161,34 +157,18 @@ static int explain(const char *name)
     return EXIT_FINE;
 }
 
-static const char *today(struct arena *arena)
-{
-    const time_t now = time(NULL);
-    struct tm tm;
-    char text[16] = "";
-
-    if (gmtime_r(&now, &tm))
-        (void)strftime(text, sizeof(text), "%Y-%m-%d", &tm);
-    return arena_strdup(arena, text);
-}
-
 /* Suppressions, then the baseline. */
-static int judge(const struct lint_arguments *a, struct lint_result *result,
+static int judge(struct lint_arguments *a, struct lint_result *result,
                  struct suppressions *ret_suppressions, struct arena *arena, struct err *err)
 {
-    const char *file = a->suppressions ? a->suppressions : SUPPRESSIONS;
     struct baseline baseline = {0};
-    int r = 0;
+    int r = linting_suppress(a->suppressions, &result->findings, ret_suppressions, arena, err);
 
-    if (a->suppressions || access(file, F_OK) == 0)
-        r = suppressions_read(file, today(arena), arena, ret_suppressions, err);
     if (r == 0 && a->baseline)
-        r = baseline_read(a->baseline, arena, &baseline, err);
-    if (r < 0)
-        return r;
-    suppressions_apply(ret_suppressions, &result->findings);
-    baseline_apply(&baseline, &result->findings, arena);
-    return 0;
+        r = linting_baseline(a->baseline, &baseline, arena, err);
+    if (r == 0)
+        baseline_apply(&baseline, &result->findings, arena);
+    return r;
 }
 
 static int print(const struct lint_arguments *a, struct lint_result *result,

@@ -1,13 +1,18 @@
 #include "cli/linting.h"
 
-#include "loader/storm.h"
+#include "audit/audit.h"
 #include "loader/world_index.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DATE_LEN = 10 }; /* 2026-11-30 */
 
 /* Names without a slash are programs of the index. */
-static int name_paths(struct options *options, struct linting *linting, struct scope *scope,
+static int name_paths(struct options *options, struct linting *linting, struct lint_scope *scope,
                       struct err *err)
 {
     const char **path = NULL;
@@ -35,7 +40,7 @@ static int name_paths(struct options *options, struct linting *linting, struct s
     return 0;
 }
 
-static int open_index(struct options *options, struct scope *scope, struct linting *l,
+static int open_index(struct options *options, struct lint_scope *scope, struct linting *l,
                       struct err *err)
 {
     struct world *world;
@@ -52,7 +57,7 @@ static int open_index(struct options *options, struct scope *scope, struct linti
     return r < 0 ? r : closure_index(&l->closure, l->db, scope, err);
 }
 
-static int open_live(struct options *options, struct scope *scope, struct linting *l,
+static int open_live(struct options *options, struct lint_scope *scope, struct linting *l,
                      struct err *err)
 {
     int r = setting_live(options, &l->setting, err);
@@ -68,7 +73,7 @@ static int open_live(struct options *options, struct scope *scope, struct lintin
 
 int linting_open(struct options *options, bool whole, struct linting *ret_linting, struct err *err)
 {
-    struct scope scope = {.closure = whole};
+    struct lint_scope scope = {.closure = whole};
     size_t n_live = 0;
 
     if (!options->cpu)
@@ -88,4 +93,47 @@ void linting_release(struct linting *linting)
     setting_release(&linting->setting);
     db_close(linting->db);
     linting->db = NULL;
+}
+
+const char *linting_now(struct arena *arena)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    const time_t now = epoch && *epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
+    struct tm tm;
+    char text[64] = "";
+
+    if (gmtime_r(&now, &tm))
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return arena_strdup(arena, text);
+}
+
+int linting_suppress(const char *file, struct findings *findings,
+                     struct suppressions *ret_suppressions, struct arena *arena, struct err *err)
+{
+    struct suppressions suppressions = {0};
+    int r = 0;
+
+    if (file || access(SUPPRESSIONS, F_OK) == 0)
+        r = suppressions_read(file ? file : SUPPRESSIONS,
+                              arena_strndup(arena, linting_now(arena), DATE_LEN), arena,
+                              &suppressions, err);
+    if (r < 0)
+        return r;
+    suppressions_apply(&suppressions, findings);
+    *ret_suppressions = suppressions;
+    return 0;
+}
+
+int linting_baseline(const char *file, struct baseline *ret_baseline, struct arena *arena,
+                     struct err *err)
+{
+    struct audit audit;
+    int r;
+
+    if (!audit_is_one(file))
+        return baseline_read(file, arena, ret_baseline, err);
+    r = audit_read(file, arena, &audit, err);
+    for (size_t i = 0; r == 0 && i < audit.n_findings; i++)
+        baseline_add(ret_baseline, audit.finding[i].rule, audit.finding[i].identity, arena);
+    return r;
 }

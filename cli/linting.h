@@ -8,6 +8,7 @@
 
 #include "cli/options.h"
 #include "linter/lint.h"
+#include "linter/suppress.h"
 
 struct linting {
     struct db *db; /* NULL: files */
@@ -19,3 +20,18 @@ struct linting {
 MUST_CHECK int linting_open(struct options *options, bool whole, struct linting *ret_linting,
                             struct err *err);
 void linting_release(struct linting *linting);
+
+/* Where suppressions are looked for when nobody says: in the working directory. */
+#define SUPPRESSIONS "stormlint.json"
+
+/* Mark what the suppressions of `file` match (NULL: SUPPRESSIONS, when it is there). */
+MUST_CHECK int linting_suppress(const char *file, struct findings *findings,
+                                struct suppressions *ret_suppressions, struct arena *arena,
+                                struct err *err);
+
+/* The findings of an audit file, or of a run with --format json. */
+MUST_CHECK int linting_baseline(const char *file, struct baseline *ret_baseline,
+                                struct arena *arena, struct err *err);
+
+/* Now, or $SOURCE_DATE_EPOCH: "2026-11-30T12:00:00Z". */
+const char *linting_now(struct arena *arena);

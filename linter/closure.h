@@ -76,7 +76,7 @@ struct closure {
 };
 
 /* What is to be linted. */
-struct scope {
+struct lint_scope {
     const char *root;        /* where the store's database is looked for; live only */
     const char *const *path; /* files, packages, directories; none: all of an index */
     size_t n_paths;
@@ -87,9 +87,10 @@ void closure_init(struct closure *ret_closure, struct world *world);
 void closure_release(struct closure *closure);
 
 /* Fill it. -ENOENT: a path is not there; -ENODATA: references are asked for and not known. */
-MUST_CHECK int closure_index(struct closure *closure, struct db *db, const struct scope *scope,
+MUST_CHECK int closure_index(struct closure *closure, struct db *db, const struct lint_scope *scope,
                              struct err *err);
-MUST_CHECK int closure_live(struct closure *closure, const struct scope *scope, struct err *err);
+MUST_CHECK int closure_live(struct closure *closure, const struct lint_scope *scope,
+                            struct err *err);
 
 /* The package a path lies in, as written (links are not followed). NULL: in none that is known. */
 struct lint_package *closure_package_of(const struct closure *closure, const char *path);

@@ -104,7 +104,7 @@ static int select_path(struct closure *c, const char *path, const char **ret_fil
     return 0;
 }
 
-static int select_scope(struct closure *c, const struct scope *scope, const char ***ret_file,
+static int select_scope(struct closure *c, const struct lint_scope *scope, const char ***ret_file,
                         struct err *err)
 {
     const char **file = arena_calloc(&c->arena, scope->n_paths + 1, sizeof(*file));
@@ -121,7 +121,7 @@ static int select_scope(struct closure *c, const struct scope *scope, const char
 }
 
 /* Is it below one of the paths that were named in its package, if any were? */
-static bool is_named(const struct scope *scope, const char *const *file,
+static bool is_named(const struct lint_scope *scope, const char *const *file,
                      const struct lint_package *package, const char *path)
 {
     const size_t package_len = strlen(package->path);
@@ -139,7 +139,7 @@ static bool is_named(const struct scope *scope, const char *const *file,
     return !narrowed;
 }
 
-static int read_objects(struct rows *rows, const struct scope *scope, const char *const *file,
+static int read_objects(struct rows *rows, const struct lint_scope *scope, const char *const *file,
                         struct err *err)
 {
     struct closure *c = rows->closure;
@@ -162,7 +162,7 @@ static int read_objects(struct rows *rows, const struct scope *scope, const char
     return r;
 }
 
-static int read_problems(struct rows *rows, const struct scope *scope, const char *const *file,
+static int read_problems(struct rows *rows, const struct lint_scope *scope, const char *const *file,
                          struct err *err)
 {
     struct closure *c = rows->closure;
@@ -186,7 +186,7 @@ static int read_problems(struct rows *rows, const struct scope *scope, const cha
     return r;
 }
 
-int closure_index(struct closure *closure, struct db *db, const struct scope *scope,
+int closure_index(struct closure *closure, struct db *db, const struct lint_scope *scope,
                   struct err *err)
 {
     struct rows rows = {.closure = closure, .db = db};

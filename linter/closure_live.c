@@ -213,7 +213,7 @@ static int add_packages(struct closure *c, struct err *err)
     return r;
 }
 
-int closure_live(struct closure *closure, const struct scope *scope, struct err *err)
+int closure_live(struct closure *closure, const struct lint_scope *scope, struct err *err)
 {
     const char *const *store;
     int r = 0;

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "linter/rule.h"
 
-enum standing {
+enum finding_standing {
     FINDING_OPEN,
     FINDING_SUPPRESSED, /* stormlint.json says so */
     FINDING_KNOWN,      /* the baseline has it */
@@ -27,7 +27,7 @@ struct finding {
     const char **evidence;      /* facts, with whole paths */
     size_t n_evidence;
     uint32_t programs; /* starts that show it; 0: not a matter of starts */
-    enum standing standing;
+    enum finding_standing standing;
     const char *reason; /* why it is suppressed; NULL */
 };
 

@@ -35,7 +35,7 @@ const char *rule_url(const struct rule *rule, struct arena *arena)
 
 /* ---- JSON */
 
-static const char *standing_name(enum standing standing)
+static const char *standing_name(enum finding_standing standing)
 {
     static const char *const names[] = {"open", "suppressed", "known"};
 

@@ -138,8 +138,7 @@ int baseline_read(const char *path, struct arena *arena, struct baseline *ret, s
     list = json_object_get(json, "findings");
     if (!json_is_array(list))
         r = err_set(err, EINVAL, "'%s': neither an audit nor the JSON of a lint run", path);
-    json_array_foreach(list, i, item)
-    {
+    json_array_foreach (list, i, item) {
         const char *rule = json_string_value(json_object_get(item, "rule"));
         const char *identity = json_string_value(json_object_get(item, "identity"));
 

@@ -1,0 +1,234 @@
+/*
+ * Differences as text, JSON and Markdown.
+ */
+#include "audit/diff.h"
+
+#include "base/str.h"
+
+#include <string.h>
+
+enum { MARKDOWN_ROWS = 10 };
+
+static const struct audit_program *either(const struct diff_program *p)
+{
+    return p->after ? p->after : p->before;
+}
+
+static const char *calls(const struct audit_program *p, struct arena *arena)
+{
+    return p ? arena_printf(arena, "%llu", (unsigned long long)storm_failed(&p->storm)) : "-";
+}
+
+/* ---- JSON */
+
+static json_t *program_json(const struct diff_program *p)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "change", change_name(p->change));
+    json_put_text(out, "key", either(p)->key);
+    json_put(out, "before", p->before ? storm_json(&p->before->storm) : json_null());
+    json_put(out, "after", p->after ? storm_json(&p->after->storm) : json_null());
+    json_put_text(out, "exit", p->after ? p->after->exit : NULL);
+    return out;
+}
+
+static json_t *findings_json(const struct audit_finding *const *item, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        json_t *f = json_object();
+
+        json_put_text(f, "rule", item[i]->rule);
+        json_put_text(f, "severity", severity_name(item[i]->severity));
+        json_put_text(f, "identity", item[i]->identity);
+        json_put_text(f, "message", item[i]->message);
+        json_push(list, f);
+    }
+    return list;
+}
+
+static json_t *packages_json(const struct diff *d)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < d->n_packages; i++) {
+        const struct diff_package *p = &d->package[i];
+        json_t *item = json_object();
+
+        json_put_text(item, "key", p->after ? p->after->key : p->before->key);
+        json_put_text(item, "before", p->before ? p->before->version : NULL);
+        json_put_text(item, "after", p->after ? p->after->version : NULL);
+        json_push(list, item);
+    }
+    return list;
+}
+
+static json_t *side_json(const struct audit *a)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "name", a->name);
+    json_put_text(out, "time", a->time);
+    json_put_text(out, "cpu", a->cpu);
+    json_put_int(out, "failed", (int64_t)audit_failed(a));
+    json_put_int(out, "packages", (int64_t)a->n_packages);
+    json_put_int(out, "programs", (int64_t)a->n_programs);
+    json_put_int(out, "errors", (int64_t)audit_count(a, SEVERITY_ERROR));
+    json_put_int(out, "warnings", (int64_t)audit_count(a, SEVERITY_WARNING));
+    json_put_int(out, "notes", (int64_t)audit_count(a, SEVERITY_NOTE));
+    return out;
+}
+
+int diff_json(const struct diff *diff, FILE *to, struct err *err)
+{
+    json_t *out = json_object(), *programs = json_array(), *over = json_array();
+    json_t *counts = json_object();
+    int r;
+
+    json_put_text(out, "schema", "stormlint-diff/1");
+    json_put(out, "a", side_json(diff->a));
+    json_put(out, "b", side_json(diff->b));
+    for (enum change c = 0; c < N_CHANGES; c++)
+        json_put_int(counts, change_name(c), (int64_t)diff->count[c]);
+    json_put_int(counts, "same", (int64_t)diff->n_same_programs);
+    json_put(out, "counts", counts);
+    for (size_t i = 0; i < diff->n_programs; i++)
+        json_push(programs, program_json(&diff->program[i]));
+    json_put(out, "programs", programs);
+    json_put(out, "new_findings", findings_json(diff->new_finding, diff->n_new));
+    json_put(out, "fixed_findings", findings_json(diff->fixed_finding, diff->n_fixed));
+    json_put(out, "packages", packages_json(diff));
+    for (size_t i = 0; i < diff->n_over; i++)
+        json_push(over, json_text(diff->over[i]));
+    json_put(out, "over", over);
+    r = json_print(out, to, true, err);
+    json_decref(out);
+    return r;
+}
+
+/* ---- text */
+
+static void text_totals(const struct diff *d, FILE *to, struct arena *arena)
+{
+    fprintf(to, "%s -> %s\n", str_escape(arena, d->a->name), str_escape(arena, d->b->name));
+    if (strcmp(d->a->cpu, d->b->cpu) != 0)
+        fprintf(to, "on different CPUs (%s, %s): calls cannot be compared\n", d->a->cpu, d->b->cpu);
+    if (d->a->model != d->b->model)
+        fprintf(to, "by different loader models (%lld, %lld): calls may differ for that reason\n",
+                (long long)d->a->model, (long long)d->b->model);
+    fprintf(to, "failed calls of all starts: %llu -> %llu\n",
+            (unsigned long long)audit_failed(d->a), (unsigned long long)audit_failed(d->b));
+    fprintf(to, "programs: %zu -> %zu; %zu as before", d->a->n_programs, d->b->n_programs,
+            d->n_same_programs);
+    for (enum change c = 0; c < N_CHANGES; c++)
+        if (d->count[c])
+            fprintf(to, ", %zu %s", d->count[c], change_name(c));
+    fprintf(to, "\npackages: %zu -> %zu; %zu added, %zu removed, %zu of another version\n",
+            d->a->n_packages, d->b->n_packages, d->n_added, d->n_removed, d->n_updated);
+    fprintf(to, "findings: %zu new, %zu fixed\n", d->n_new, d->n_fixed);
+}
+
+void diff_text(const struct diff *diff, FILE *to, struct arena *arena)
+{
+    enum change last = N_CHANGES;
+
+    text_totals(diff, to, arena);
+    for (size_t i = 0; i < diff->n_programs; i++) {
+        const struct diff_program *p = &diff->program[i];
+
+        if (p->change != last)
+            fprintf(to, "\n%s:\n", change_title(p->change));
+        last = p->change;
+        fprintf(to, "  %6s -> %6s  %s%s%s\n", calls(p->before, arena), calls(p->after, arena),
+                str_escape(arena, either(p)->key), p->change == CHANGE_BROKEN ? ": " : "",
+                p->change == CHANGE_BROKEN ? str_escape(arena, p->after->exit) : "");
+    }
+    for (size_t i = 0; i < diff->n_new; i++)
+        fprintf(to, "%s  new %s[%s] %s: %s\n", i ? "" : "\nFindings:\n",
+                severity_name(diff->new_finding[i]->severity), diff->new_finding[i]->code,
+                str_escape(arena, diff->new_finding[i]->identity),
+                str_escape(arena, diff->new_finding[i]->message));
+    for (size_t i = 0; i < diff->n_fixed; i++)
+        fprintf(to, "%s  fixed %s[%s] %s\n", i || diff->n_new ? "" : "\nFindings:\n",
+                severity_name(diff->fixed_finding[i]->severity), diff->fixed_finding[i]->code,
+                str_escape(arena, diff->fixed_finding[i]->identity));
+    for (size_t i = 0; i < diff->n_packages; i++) {
+        const struct diff_package *p = &diff->package[i];
+
+        fprintf(to, "%s  %s %s -> %s\n", i ? "" : "\nPackages:\n",
+                str_escape(arena, p->after ? p->after->key : p->before->key),
+                p->before ? str_escape(arena, p->before->version) : "-",
+                p->after ? str_escape(arena, p->after->version) : "-");
+    }
+    for (size_t i = 0; i < diff->n_over; i++)
+        fprintf(to, "%sover the budget: %s\n", i ? "" : "\n", diff->over[i]);
+}
+
+/* ---- Markdown */
+
+/* In a table's cell: no bars, no back-quotes. */
+static const char *cell(const char *text, struct arena *arena)
+{
+    char *out = arena_strdup(arena, str_escape(arena, text));
+
+    for (char *at = out; *at; at++)
+        if (*at == '|' || *at == '`')
+            *at = '\'';
+    return out;
+}
+
+static void markdown_programs(const struct diff *d, FILE *to, struct arena *arena)
+{
+    size_t n = 0, n_of = 0;
+
+    for (size_t i = 0; i < d->n_programs; i++)
+        n_of += d->program[i].change < CHANGE_ADDED;
+    if (n_of == 0)
+        return;
+    fputs("\n| program | failed calls | |\n|---|---:|---|\n", to);
+    for (size_t i = 0; i < d->n_programs && n < MARKDOWN_ROWS; i++) {
+        const struct diff_program *p = &d->program[i];
+
+        if (p->change >= CHANGE_ADDED)
+            continue;
+        n++;
+        fprintf(to, "| `%s` | %s → %s | %s |\n", cell(either(p)->key, arena),
+                calls(p->before, arena), calls(p->after, arena), change_name(p->change));
+    }
+    if (n_of > n)
+        fprintf(to, "\n%zu of %zu are shown.\n", n, n_of);
+}
+
+static void markdown_findings(const struct diff *d, FILE *to, struct arena *arena)
+{
+    const size_t n = d->n_new < MARKDOWN_ROWS ? d->n_new : MARKDOWN_ROWS;
+
+    if (n)
+        fputs("\nNew findings:\n\n", to);
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, "- **%s** %s `%s`: %s\n", severity_name(d->new_finding[i]->severity),
+                d->new_finding[i]->rule, cell(d->new_finding[i]->identity, arena),
+                cell(d->new_finding[i]->message, arena));
+    if (d->n_new > n)
+        fprintf(to, "\n%zu of %zu are shown.\n", n, d->n_new);
+}
+
+void diff_markdown(const struct diff *diff, FILE *to, struct arena *arena)
+{
+    const uint64_t before = audit_failed(diff->a), after = audit_failed(diff->b);
+
+    fprintf(to, "**stormlint**: failed calls at start %llu → %llu (%+lld), in %zu programs",
+            (unsigned long long)before, (unsigned long long)after,
+            (long long)after - (long long)before, diff->b->n_programs);
+    for (enum change c = 0; c < CHANGE_ADDED; c++)
+        if (diff->count[c])
+            fprintf(to, "; %zu %s", diff->count[c], change_name(c));
+    fprintf(to, ". Findings: %zu new, %zu fixed. Packages: +%zu −%zu, %zu updated.\n", diff->n_new,
+            diff->n_fixed, diff->n_added, diff->n_removed, diff->n_updated);
+    markdown_programs(diff, to, arena);
+    markdown_findings(diff, to, arena);
+    for (size_t i = 0; i < diff->n_over; i++)
+        fprintf(to, "%s- Over the budget: %s.\n", i ? "" : "\n", diff->over[i]);
+}
