@@ -28,6 +28,8 @@ static const struct command *const commands[] = {
     &cmd_rules,
     &cmd_audit,
     &cmd_diff,
+    &cmd_report,
+    &cmd_gc,
     &cmd_syspath,
     NULL,
     // clang-format on

@@ -38,6 +38,9 @@ const struct sql index_sql[] = {
     [SQL_DROP_DIRECTORIES] = {"drop-directories", "DELETE FROM directory WHERE package = ?"},
     [SQL_DROP_PROBLEMS] = {"drop-problems", "DELETE FROM problem WHERE package = ?"},
     [SQL_DROP_REFERENCES] = {"drop-references", "DELETE FROM reference WHERE package = ?"},
+    [SQL_DROP_REFERRERS] = {"drop-referrers", "DELETE FROM reference WHERE reference = ?"},
+    [SQL_DROP_PACKAGE] = {"drop-package", "DELETE FROM package WHERE id = ?"},
+    [SQL_STORES] = {"stores", "SELECT id, path, root FROM store ORDER BY id"},
     [SQL_REFERENCE_ADD] = {"reference-add", "INSERT OR IGNORE INTO reference VALUES (?, ?)"},
     [SQL_REFERENCES] = {"references", "SELECT base FROM reference JOIN package "
                                       "ON id = reference WHERE package = ?"},

@@ -62,6 +62,15 @@ MUST_CHECK int index_write_package(struct index *index, int64_t id,
 /* The package is gone: only its name stays. */
 MUST_CHECK int index_forget_package(struct index *index, int64_t id, struct err *err);
 
+/* Not even its name stays. */
+MUST_CHECK int index_drop_package(struct index *index, int64_t id, struct err *err);
+
+/* Call `each` for every store; it must not use the index. */
+MUST_CHECK int index_stores(struct index *index,
+                            void (*each)(void *data, int64_t store, const char *path,
+                                         const char *root),
+                            void *data, struct err *err);
+
 MUST_CHECK int index_add_reference(struct index *index, int64_t package, int64_t reference,
                                    struct err *err);
 

@@ -75,6 +75,32 @@ int index_forget_package(struct index *index, int64_t id, struct err *err)
     return r;
 }
 
+int index_drop_package(struct index *index, int64_t id, struct err *err)
+{
+    static const enum sql_id ids[] = {SQL_DROP_REFERRERS, SQL_DROP_PACKAGE};
+    int r = index_begin(index, err);
+
+    if (r == 0)
+        r = drop_package(index, id, err);
+    for (size_t i = 0; i < ARRAY_LEN(ids) && r == 0; i++)
+        r = drop_of_package(index, ids[i], id, err);
+    return r;
+}
+
+int index_stores(struct index *index,
+                 void (*each)(void *data, int64_t store, const char *path, const char *root),
+                 void *data, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_STORES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    while ((r = stmt_step(s, err)) > 0)
+        each(data, stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2));
+    return r;
+}
+
 /* ---- what is there now */
 
 static int add_directory(struct index *index, int64_t package, const char *place,

@@ -1,0 +1,231 @@
+#include "audit/report.h"
+
+#include "base/str.h"
+#include "linter/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t report_judge(const struct audit *audit, enum severity fail_on, struct arena *arena,
+                    const char ***ret_over)
+{
+    size_t n = 0;
+
+    for (enum severity s = fail_on; s <= SEVERITY_ERROR; s++)
+        n += audit_count(audit, s);
+    if (n == 0)
+        return 0;
+    *ret_over = arena_alloc(arena, sizeof(**ret_over));
+    (*ret_over)[0] =
+        arena_printf(arena, "%zu findings of severity %s or worse", n, severity_name(fail_on));
+    return 1;
+}
+
+/* ---- the files beside the page */
+
+/* The findings as the linter had them; those of rules that this version does not know are left out.
+ */
+static struct findings findings_of(const struct report *report)
+{
+    const struct audit *a = report->audit;
+    struct findings all = {arena_calloc(report->arena, a->n_findings + 1, sizeof(struct finding *)),
+                           0};
+
+    for (size_t i = 0; i < a->n_findings; i++) {
+        const struct audit_finding *f = &a->finding[i];
+        struct finding *out;
+
+        if (!rule_find(f->rule))
+            continue;
+        out = arena_alloc(report->arena, sizeof(*out));
+        *out = (struct finding){.rule = rule_find(f->rule),
+                                .severity = f->severity,
+                                .confidence = rule_find(f->rule)->confidence,
+                                .path = f->path,
+                                .package = f->package,
+                                .key = f->identity,
+                                .message = f->message,
+                                .evidence = f->evidence,
+                                .n_evidence = f->n_evidence};
+        if (f->standing && !strcmp(f->standing, "suppressed"))
+            out->standing = FINDING_SUPPRESSED;
+        else if (f->standing && !strcmp(f->standing, "known"))
+            out->standing = FINDING_KNOWN;
+        all.item[all.n++] = out;
+    }
+    return all;
+}
+
+static int write_sarif(const struct report *report, FILE *to, struct err *err)
+{
+    const struct lint_result result = {.findings = findings_of(report),
+                                       .incomplete = report->audit->incomplete};
+    const struct lint_report lint = {.result = &result,
+                                     .cpu = report->audit->cpu,
+                                     .name = report->audit->name,
+                                     .fail_on = SEVERITY_ERROR,
+                                     .arena = report->arena};
+
+    return format_sarif(&lint, to, err);
+}
+
+static json_t *plan_line(const struct audit_program *p)
+{
+    json_t *out = json_object(), *lost = json_array();
+
+    json_put_text(out, "key", p->key);
+    json_put_text(out, "version", p->version);
+    json_put_text(out, "strategy", p->plan->strategy);
+    json_put_text(out, "scope", p->plan->scope);
+    json_put_text(out, "rule", p->plan->rule);
+    json_put_text(out, "reason", p->plan->reason);
+    json_put(out, "before", storm_json(&p->storm));
+    json_put(out, "after", storm_json(&p->plan->after));
+    for (size_t i = 0; i < p->plan->n_lost; i++) {
+        const struct audit_lost *l = &p->plan->lost[i];
+        json_t *item = json_object();
+
+        json_put_text(item, "strategy", l->strategy);
+        json_put_text(item, "scope", l->scope);
+        json_put_text(item, "standing", l->standing);
+        json_put_text(item, "reason", l->reason);
+        json_push(lost, item);
+    }
+    json_put(out, "lost", lost);
+    return out;
+}
+
+static int write_plan(const struct report *report, FILE *to, struct err *err)
+{
+    const struct audit *a = report->audit;
+    json_t *out = json_object(), *programs = json_array();
+    int r;
+
+    json_put_text(out, "schema", "stormlint-plan-summary/1");
+    json_put_text(out, "audit", a->name);
+    json_put_text(out, "cpu", a->cpu);
+    for (size_t i = 0; i < a->n_programs; i++)
+        if (a->program[i].plan)
+            json_push(programs, plan_line(&a->program[i]));
+    json_put(out, "programs", programs);
+    r = json_print(out, to, true, err);
+    json_decref(out);
+    return r;
+}
+
+static int copy_audit(const struct report *report, FILE *to, struct err *err)
+{
+    FILE *from = fopen(report->file, "re");
+    char block[65536];
+    size_t n;
+
+    if (!from)
+        return err_set(err, errno, "'%s': %s", report->file, strerror(errno));
+    while ((n = fread(block, 1, sizeof(block), from)) > 0 && fwrite(block, 1, n, to) == n)
+        ;
+    (void)fclose(from);
+    return 0;
+}
+
+/* A path as Hydra wants it: in quotes when there are blanks in it. */
+static int write_products(const struct report *report, FILE *to, struct err *err)
+{
+    static const struct {
+        const char *type, *subtype, *file, *page;
+    } products[] = {
+        {"report", "stormlint", "", " index.html"},
+        {"file", "stormlint-audit", "/audit.ndjson", ""},
+        {"file", "sarif", "/audit.sarif.json", ""},
+        {"file", "plan-json", "/plan.json", ""},
+    };
+    char *real = realpath(report->dir, NULL);
+
+    if (!real)
+        return err_set(err, errno, "'%s': %s", report->dir, strerror(errno));
+    for (size_t i = 0; i < ARRAY_LEN(products); i++)
+        fprintf(to, "%s %s \"%s%s\"%s\n", products[i].type, products[i].subtype, real,
+                products[i].file, products[i].page);
+    free(real);
+    return 0;
+}
+
+static int write_metrics(const struct report *report, FILE *to, struct err *err)
+{
+    const struct audit *a = report->audit;
+    size_t offenders = 0;
+
+    (void)err;
+    for (size_t i = 0; i < a->n_programs; i++)
+        offenders += audit_is_offender(a, &a->program[i]);
+    fprintf(to, "stormlint.packages %zu\nstormlint.programs %zu\nstormlint.offenders %zu\n",
+            a->n_packages, a->n_programs, offenders);
+    fprintf(to, "stormlint.failed %llu calls\nstormlint.failed.planned %llu calls\n",
+            (unsigned long long)audit_failed(a), (unsigned long long)audit_failed_after(a));
+    for (size_t s = SEVERITY_ERROR + 1; s-- > 0;)
+        fprintf(to, "stormlint.findings.%s %zu\n", severity_name((enum severity)s),
+                audit_count(a, (enum severity)s));
+    return 0;
+}
+
+static int write_failed(const struct report *report, FILE *to, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < report->n_over; i++)
+        fprintf(to, "%s\n", report->over[i]);
+    return 0;
+}
+
+/* ---- all of them */
+
+static int write_one(const struct report *report, const char *name,
+                     int (*write)(const struct report *report, FILE *to, struct err *err),
+                     struct err *err)
+{
+    const char *path = str_join(report->arena, report->dir, name);
+    FILE *to = fopen(path, "we");
+    int r;
+
+    if (!to)
+        return err_set(err, errno, "'%s': %s", path, strerror(errno));
+    r = write(report, to, err);
+    if ((ferror(to) | fclose(to)) && r == 0)
+        r = err_set(err, EIO, "'%s': cannot be written", path);
+    return r;
+}
+
+static int make_dir(const char *path, struct err *err)
+{
+    if (mkdir(path, 0777) < 0 && errno != EEXIST)
+        return err_set(err, errno, "'%s': %s", path, strerror(errno));
+    return 0;
+}
+
+int report_write(const struct report *report, struct err *err)
+{
+    static const struct {
+        const char *name;
+        int (*write)(const struct report *report, FILE *to, struct err *err);
+    } files[] = {
+        {"index.html", report_html},
+        {"audit.ndjson", copy_audit},
+        {"audit.sarif.json", write_sarif},
+        {"plan.json", write_plan},
+        {"nix-support/hydra-build-products", write_products},
+        {"nix-support/hydra-metrics", write_metrics},
+    };
+    const char *failed = str_join(report->arena, report->dir, "nix-support/failed");
+    int r = make_dir(report->dir, err);
+
+    if (r == 0)
+        r = make_dir(str_join(report->arena, report->dir, "nix-support"), err);
+    for (size_t i = 0; i < ARRAY_LEN(files) && r == 0; i++)
+        r = write_one(report, files[i].name, files[i].write, err);
+    if (r == 0 && report->n_over)
+        r = write_one(report, "nix-support/failed", write_failed, err);
+    else if (r == 0 && unlink(failed) < 0 && errno != ENOENT)
+        r = err_set(err, errno, "'%s': %s", failed, strerror(errno));
+    return r;
+}

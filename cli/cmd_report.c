@@ -1,0 +1,112 @@
+/*
+ * stormlint report AUDIT -o DIR: an audit as a page, and as files for CI systems.
+ */
+#include "audit/report.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/diffing.h"
+
+#include <string.h>
+
+struct report_arguments {
+    struct diff_limits limits;
+    const char *audit, *against, *dir;
+};
+
+enum { OPT_AGAINST = 0x200 };
+
+static const struct argp_option rows[] = {
+    {"output", 'o', "DIR", 0, "Where the report is written", 0},
+    {"against", OPT_AGAINST, "AUDIT", 0, "Also tell what changed since this earlier audit", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct report_arguments *a = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->limits;
+        return 0;
+    case 'o':
+        a->dir = arg;
+        return 0;
+    case OPT_AGAINST:
+        a->against = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->audit)
+            argp_error(state, "one audit is reported");
+        a->audit = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->audit || !a->dir)
+            argp_error(state, "which audit, and -o which directory?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&diffing_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "AUDIT",
+    .doc = "Write a report of an audit: index.html (one page, no scripts), the audit, its findings "
+           "as SARIF, what to do as plan.json, and what Hydra wants in nix-support.\v"
+           "It is over the budget when the differences to --against are (see 'stormlint diff'), "
+           "or without that, when there are findings from --fail-on on. "
+           "Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an audit "
+           "cannot be read.",
+    .children = children,
+};
+
+static int report(const struct report_arguments *a, struct arena *arena, struct err *err)
+{
+    struct audit audit, before;
+    struct diff diff;
+    struct report report = {.audit = &audit, .file = a->audit, .dir = a->dir, .arena = arena};
+    int r = audit_read(a->audit, arena, &audit, err);
+
+    if (r == 0 && a->against)
+        r = audit_read(a->against, arena, &before, err);
+    if (r < 0)
+        return EXIT_INCOMPLETE;
+    if (a->against) {
+        diff_make(&before, &audit, &a->limits, arena, &diff);
+        report.diff = &diff;
+        report.over = diff.over;
+        report.n_over = diff.n_over;
+    } else if (!a->limits.never_fail) {
+        report.n_over = report_judge(&audit, a->limits.fail_on, arena, &report.over);
+    }
+    if (report_write(&report, err) < 0)
+        return EXIT_FAILED;
+    if (audit.incomplete)
+        return EXIT_INCOMPLETE;
+    return report.n_over ? EXIT_FINDINGS : EXIT_FINE;
+}
+
+static int run(int argc, char **argv)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct report_arguments a = {.limits = DIFF_LIMITS};
+    struct err err = {0};
+    int code;
+
+    options_parse(&argp, argc, argv, &a);
+    code = report(&a, &arena, &err);
+    if (err.code)
+        log_error("%s", str_escape(&arena, err.text));
+    return code;
+}
+
+const struct command cmd_report = {
+    .name = "report",
+    .summary = "an audit as a page, and as files for CI systems",
+    .run = run,
+};
