@@ -55,8 +55,9 @@ say     = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
 ## The architecture: what each folder may include and link, in link order
 
 USES_base    := base
+USES_resolver := resolver
 USES_scanner := scanner $(USES_base)
-USES_loader  := loader $(USES_scanner)
+USES_loader  := loader $(USES_resolver) $(USES_scanner)
 USES_linter  := linter $(USES_loader)
 USES_planner := planner $(USES_linter)
 USES_audit   := audit $(USES_planner)
@@ -97,6 +98,32 @@ $(O)/%.o: %.c $(O)/flags
 $(O)/%.o: $(O)/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+
+## The resolver: what reads notes on stock glibc, loaded by ld.so itself. No C library, nothing to
+## be relocated; its decisions (resolver/*.c) are also what the loader model runs
+
+RESOLVER    := $(O)/libstormlint-resolve.so
+RESOLVER_C  := $(sort $(wildcard resolver/*.c resolver/module/*.c))
+FREESTANDING := -std=gnu17 $(filter-out -Wnull-dereference,$(WARN)) -O2 -fPIC -ffreestanding -fno-builtin -fvisibility=hidden \
+               -fno-stack-protector -fno-asynchronous-unwind-tables -nostdlib -shared \
+               -Wl,--hash-style=gnu,--build-id=none,-z,noseparate-code,-z,now,-z,norelro \
+               -Wl,-z,noexecstack,-z,defs,-soname,libstormlint-resolve.so.1
+GCC_ONLY    := -fno-tree-loop-distribute-patterns
+
+resolver: $(RESOLVER)
+$(O)/libstormlint-resolve.so: $(RESOLVER_C) $(wildcard resolver/*.h resolver/module/*.h) Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)$(CC) -I. -D_GNU_SOURCE $(FREESTANDING) $(if $(CLANG),,$(GCC_ONLY)) $(if $(X86),-fcf-protection=full) \
+	  $(if $(CI)$(DEVELOPER),-Werror) $(RESOLVER_C) -o $@
+
+# the same for aarch64, made by clang and lld from anywhere
+resolver-aarch64: $(O)/aarch64/libstormlint-resolve.so
+$(O)/aarch64/libstormlint-resolve.so: $(RESOLVER_C) $(wildcard resolver/*.h resolver/module/*.h) Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)
+	$(Q)clang --target=aarch64-linux-gnu -I. -D_GNU_SOURCE -idirafter /usr/include/x86_64-linux-gnu $(FREESTANDING) \
+	  -mbranch-protection=standard -fuse-ld=lld -Wl,-z,max-page-size=65536 $(RESOLVER_C) -o $@
 
 # schema.sql is the one schema: it is compiled in as a string
 $(O)/gen/schema.c: schema.sql
