@@ -131,9 +131,10 @@ static bool hint_may_have(struct resolver *r, const char *directory, uint64_t le
         return false;
     case HINT_PLAIN:
         return !is_absent(r, directory, len, name);
-    default:
-        return true;
+    case HINT_LEVELS:
+        break;
     }
+    return true;
 }
 
 /* The path of an exact element, as a string of its own. NULL: it is not one to be trusted. */
