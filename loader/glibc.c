@@ -1,5 +1,7 @@
 #include "loader/internal.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -197,6 +199,7 @@ static bool open_program(struct run *run)
     const struct name *name = intern(run->names, run->explicit->program);
     const bool slash = strchr(name->text, '/');
     const char *why = NULL;
+    const struct name *soname;
     struct found found = {0};
 
     run_ask(run, REQUEST_PROGRAM, NULL, name->text);
@@ -220,12 +223,16 @@ static bool open_program(struct run *run)
     run->main->is_main = true;
     lib_list(run, run->main, NULL);
     run_answer(run, RESULT_FOUND, found.stage, run->main);
-    lib_name(run, &run->base, run->main, name);
     run->origin_asked = true;
     if (run->setup->profile.version >= V_PHYSICAL_ORIGIN && read_proc_link(run, "/proc/self/fd/3"))
         run->origin = physical_origin(run, run->main->image->node);
     else
         run->origin = origin_of(run->loader, run->arena, found.image->path->text);
+    soname = run->main->image->soname;
+    if (soname && str_same(soname->text, run->setup->profile.soname)) {
+        run_exit(run, EXIT_BAD, "bad: %s: the loader cannot load itself", name->text);
+        return false;
+    }
     return true;
 }
 

@@ -70,14 +70,14 @@ static bool drop_arg(const struct judge *judge, struct sample *s, size_t i)
 {
     struct sample smaller = *s;
 
+    if (strncmp(s->args[i], "--", 2) != 0)
+        return false;
     smaller.args = without(s->arena, s->args, s->n_args, sizeof(*s->args), i);
     smaller.n_args--;
-    if (take(judge, s, &smaller))
-        return true;
-    if (i + 2 >= s->n_args)
-        return false;
-    smaller.args = without(s->arena, smaller.args, smaller.n_args, sizeof(*s->args), i);
-    smaller.n_args--;
+    if (i + 1 < smaller.n_args && strncmp(smaller.args[i], "--", 2) != 0) {
+        smaller.args = without(s->arena, smaller.args, smaller.n_args, sizeof(*s->args), i);
+        smaller.n_args--;
+    }
     return take(judge, s, &smaller);
 }
 
