@@ -151,7 +151,7 @@ struct place loader_walk(struct loader *loader, const char *path);
 /* ---- judge.c */
 
 /* The header checks of docs/loader.md, section 9, in their order. */
-enum judgement judge_header(const struct profile *profile, const struct node *node,
+enum judgement judge_header(const struct profile *profile, uint32_t kernel, const struct node *node,
                             const struct object *object, const char **ret_why);
 
 /* The checks after the inode comparison. NULL: it can be mapped as a library. */

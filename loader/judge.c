@@ -3,8 +3,7 @@
 #include <string.h>
 
 enum {
-    V_NO_KERNEL_CHECK = 36,  /* the ABI tag is not looked at from 2.36 on */
-    KERNEL_NOW = 0x7fffffff, /* no file asks for a kernel newer than the running one */
+    V_NO_KERNEL_CHECK = 36, /* the ABI tag is not looked at from 2.36 on */
 
     /* parts of e_flags that tell an ABI */
     RISCV_FLOAT_ABI = 0x6,
@@ -17,6 +16,7 @@ enum {
 
 struct judged {
     const struct profile *profile;
+    uint32_t kernel; /* as world.h has it */
     const struct node *node;
     const struct object *object;
 };
@@ -122,8 +122,11 @@ static bool is_bad_phentsize(const struct judged *j)
 
 static bool is_for_other_kernel(const struct judged *j)
 {
+    const uint32_t *tag = j->object->abi_tag;
+    const uint32_t asked = (tag[1] & 0xff) << 16 | (tag[2] & 0xff) << 8 | (tag[3] & 0xff);
+
     return j->profile->version < V_NO_KERNEL_CHECK && j->object->has_abi_tag &&
-           (j->object->abi_tag[0] != 0 || j->object->abi_tag[1] > KERNEL_NOW);
+           (tag[0] != 0 || asked > j->kernel);
 }
 
 /* docs/loader.md, section 9, row by row: the first that holds decides. */
@@ -148,10 +151,10 @@ static const struct rule {
     {is_for_other_kernel, JUDGED_MISS, "its ABI tag asks for another system or a newer kernel"},
 };
 
-enum judgement judge_header(const struct profile *profile, const struct node *node,
+enum judgement judge_header(const struct profile *profile, uint32_t kernel, const struct node *node,
                             const struct object *object, const char **ret_why)
 {
-    const struct judged judged = {profile, node, object};
+    const struct judged judged = {profile, kernel, node, object};
     const struct rule *rule;
 
     for_each (rule, rules) {

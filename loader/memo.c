@@ -231,7 +231,8 @@ struct image *image_get(struct loader *loader, struct setup *setup, const struct
     image->path = path;
     image->node = node;
     image->object = world_object(loader->world, node);
-    image->judgement = judge_header(&setup->profile, node, image->object, &image->why);
+    image->judgement =
+        judge_header(&setup->profile, loader->world->kernel, node, image->object, &image->why);
     image->origin = origin_of(loader, loader->arena, path->text);
     if (image->judgement == JUDGED_GOOD) {
         image->unusable = judge_library(image->object);

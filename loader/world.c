@@ -79,7 +79,8 @@ struct world *world_new(const struct world_ops *ops, void *data, uint32_t uid, u
 
     if (!world)
         abort();
-    *world = (struct world){.ops = ops, .data = data, .uid = uid, .gid = gid, .has_proc = true};
+    *world = (struct world){
+        .ops = ops, .data = data, .uid = uid, .gid = gid, .has_proc = true, .kernel = UINT32_MAX};
     world->arena = calloc(1, sizeof(*world->arena));
     world->children = calloc(1, sizeof(*world->children));
     if (!world->arena || !world->children)

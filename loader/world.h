@@ -103,6 +103,8 @@ struct world {
     struct node *root;
     uint32_t uid, gid; /* who looks: decides EACCES. 0 sees everything */
     bool has_proc;     /* /proc is mounted: /proc/self/exe can be read */
+    uint32_t kernel;   /* release as major << 16 | minor << 8 | patch; UINT32_MAX: newer than any
+                          file asks for */
     struct children *children;
 };
 

@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 struct live {
@@ -155,6 +157,17 @@ static void live_close(struct world *world)
     free(live);
 }
 
+/* "6.1.0-18-amd64" as the loader takes it apart: up to three numbers, the last at most 255. */
+static uint32_t kernel_release(void)
+{
+    struct utsname name;
+    unsigned part[3] = {0};
+
+    if (uname(&name) < 0 || sscanf(name.release, "%5u.%5u.%5u", &part[0], &part[1], &part[2]) < 1)
+        return UINT32_MAX;
+    return part[0] << 16 | (part[1] & 0xff) << 8 | (part[2] > 255 ? 255 : part[2]);
+}
+
 static const struct world_ops live_ops = {
     .child = live_child,
     .object = live_object,
@@ -183,6 +196,7 @@ int world_live(const char *root, uint32_t uid, uint32_t gid, struct world **ret_
         *real = '\0';
     live->root = real;
     *ret_world = world_new(&live_ops, live, uid, gid);
+    (*ret_world)->kernel = kernel_release();
     (*ret_world)->root->mode = st.st_mode;
     (*ret_world)->root->uid = st.st_uid;
     (*ret_world)->root->gid = st.st_gid;

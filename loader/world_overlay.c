@@ -68,6 +68,7 @@ struct world *world_overlay(struct world *under)
     world->under = under;
     world->root = under->root;
     world->has_proc = under->has_proc;
+    world->kernel = under->kernel;
     o = arena_alloc(world->arena, sizeof(*o));
     o->dev = OVERLAY_DEV;
     for (const struct world *below = under; below->under; below = below->under)

@@ -77,6 +77,7 @@ enum fault {
     BAD_EMPTY_DYNAMIC,
     BAD_PIE,
     BAD_ABI_TAG_OS,
+    BAD_ABI_TAG_NEW,
     GOOD_ABI_TAG_OLD,
     GOOD_ABI_TAG,
     BAD_OTHER_IDENT,

@@ -133,6 +133,9 @@ void gen_break(struct gen *g, struct elf_spec *spec, enum fault fault)
     case BAD_ABI_TAG_OS:
         abi_tag(g, spec, 1, 2);
         break;
+    case BAD_ABI_TAG_NEW:
+        abi_tag(g, spec, 0, 99);
+        break;
     case GOOD_ABI_TAG_OLD:
         abi_tag(g, spec, 0, 2);
         break;

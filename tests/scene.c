@@ -55,6 +55,8 @@ struct lines scene_run(struct scene *s, int version, struct trace *ret_trace)
         abort();
     scene_close(s);
     s->world = tree_world(&s->tree, &ldso, 0);
+    if (s->kernel)
+        s->world->kernel = s->kernel;
     loader = loader_new(s->world, &cpu, "/", s->secure);
     if (loader_run(loader, &start, s->arena, ret_trace, &err) < 0)
         abort();

@@ -23,6 +23,7 @@ struct scene {
     const char *const *args;               /* of an explicit start */
     size_t n_args;
     bool secure;
+    uint32_t kernel;     /* 0: newer than any file asks for */
     struct world *world; /* of the last run: traces borrow from it */
 };
 

@@ -92,6 +92,25 @@ static void test_abi_tag(void **state UNUSED)
     line_is_there(&s, "open     /b/liba.so = ok", OLDEST, 35);
 }
 
+static void test_abi_tag_of_a_newer_kernel(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    static const uint32_t tag[4] = {0, 6, 2, 1};
+    static const struct elf_note note = {"GNU", NT_GNU_ABI_TAG, tag, sizeof(tag)};
+    struct elf_spec spec = elf_library();
+    CLEANUP(scene_close) struct scene s;
+
+    spec.note = &note;
+    spec.n_notes = 1;
+    scene_open(&s, &arena, "/a:/b");
+    tree_add_elf(&s.tree, "/a/liba.so", &spec);
+    scene_library(&s, "/b/liba.so");
+    s.kernel = 0x060200;
+    line_is_there(&s, "open     /b/liba.so = ok", OLDEST, 35);
+    s.kernel = 0x060201;
+    line_is_there(&s, "open     /b/liba.so = ok", OLDEST, OLDEST - 1);
+}
+
 static void test_suid_debug(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_legacy_sub_directories),
         cmocka_unit_test(test_cache_entries_with_legacy_hwcaps),
         cmocka_unit_test(test_abi_tag),
+        cmocka_unit_test(test_abi_tag_of_a_newer_kernel),
         cmocka_unit_test(test_suid_debug),
         cmocka_unit_test(test_origin_of_explicit_starts),
         cmocka_unit_test(test_audit_tags_of_the_program),
