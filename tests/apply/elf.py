@@ -57,7 +57,9 @@ class Elf:
         raise ValueError(f"no segment holds {vaddr:#x}")
 
     def dynamic(self):
-        at = next(s["offset"] for s in self.segments if s["type"] == PT_DYNAMIC)
+        at = next((s["offset"] for s in self.segments if s["type"] == PT_DYNAMIC), None)
+        if at is None:
+            return []
         form, size = ("<qQ", 16) if self.wide else ("<iI", 8)
         entries = []
         while True:
@@ -68,6 +70,8 @@ class Elf:
             at += size
 
     def strings(self, tag):
+        if not self.dynamic():
+            return []
         table = self.offset(dict(self.dynamic())[DT_STRTAB])
         return [self._string(table, value) for t, value in self.dynamic() if t == tag]
 
