@@ -45,6 +45,11 @@ static int start(const char *program, struct world *world, const char *cpu_name,
     return loader_run(loader, &(struct start){.program = program}, arena, ret_trace, err);
 }
 
+static bool is_note(const struct plan_object *object)
+{
+    return edits_find(&object->edits, EDIT_NOTE, NULL) != NULL;
+}
+
 const char *check_plan_holds(const struct planned *p, struct arena *arena, const char **ret_note)
 {
     const struct plan_option *chosen = plan_chosen(p->object);
@@ -59,6 +64,10 @@ const char *check_plan_holds(const struct planned *p, struct arena *arena, const
 
         if (start(p->program, world, level->cpu, arena, &trace, &err) < 0)
             return arena_strdup(arena, err.text);
+        if (is_note(p->object) && !trace.profile.reader) {
+            *ret_note = "planned for a loader that reads notes, which this one does not";
+            return NULL;
+        }
         if (memcmp(&trace.storm, &level->after, sizeof(trace.storm)) != 0)
             return arena_printf(arena,
                                 "not as planned: on %s it fails %u opens and %u stats, and the "

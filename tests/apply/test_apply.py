@@ -409,7 +409,36 @@ def test_references(b):
         [os.path.dirname(b.store.lib(i)) for i in range(8)] + [b.store.glibc, "out"]))
 
 
-TESTS = [test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library, test_copies, test_other_hashes, test_stale,
+def test_note(b):
+    """For loaders that read resolution notes: the note is written, read back, and known again."""
+    with open(b.store.policy, encoding="utf-8") as file:
+        policy = json.load(file)
+    policy.update(reader="glibc-b", lift_saving=100000)
+    with open(b.store.policy, "w", encoding="utf-8") as file:
+        json.dump(policy, file)
+    b.store.plan(b.stormlint, b.plan_file)
+    same("strategy", b.plan()["objects"][0]["strategy"], "note")
+    before = b.output()
+    b.apply()
+    section = Elf(b.path()).section(".note.nixos.ldcache")
+    if not section or f"={b.store.lib(0)}/lib0.so".encode() not in Elf(b.path()).content(section):
+        raise Failed("the note is not there")
+    same("what it says", b.output(), before)
+    if "done before" not in b.apply():
+        raise Failed("the note is not known again")
+    if "reads notes" not in must(b.stormlint, "check", "--plan", b.plan_file):
+        raise Failed("check does not say what the plan is for")
+    # a farm makes the note stale: it goes in the same pass
+    policy.update(reader="none", lift_saving=1)
+    with open(b.store.policy, "w", encoding="utf-8") as file:
+        json.dump(policy, file)
+    b.store.plan(b.stormlint, b.plan_file)
+    b.apply()
+    check_applied(b)
+    same("note", Elf(b.path()).section(".note.nixos.ldcache"), None)
+
+
+TESTS = [test_note, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]

@@ -169,15 +169,16 @@ def check_lint(case, old, new):
 
 
 LONG = "/" + "x" * 200
+PATCHELF = os.environ.get("PATCHELF", "patchelf")  # another version, by hand: get-patchelf
 TOOLS = {
     "strip": ["strip"],
     "strip-g": ["strip", "-g"],
     "eu-strip": ["eu-strip"],
     "objcopy": ["objcopy"],
-    "patchelf-set-rpath": ["patchelf", "--set-rpath"],
-    "patchelf-shrink": ["patchelf", "--shrink-rpath"],
-    "patchelf-add-needed": ["patchelf", "--add-needed", "libm.so.6"],
-    "patchelf-interpreter": ["patchelf", "--set-interpreter"],
+    "patchelf-set-rpath": [PATCHELF, "--set-rpath"],
+    "patchelf-shrink": [PATCHELF, "--shrink-rpath"],
+    "patchelf-add-needed": [PATCHELF, "--add-needed", "libm.so.6"],
+    "patchelf-interpreter": [PATCHELF, "--set-interpreter"],
 }
 
 
