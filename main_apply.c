@@ -1,49 +1,21 @@
 /*
  * stormlint-apply: what a build needs, and nothing else. The same commands as in stormlint, without
- * those that keep an index: it links neither SQLite nor anything that listens.
+ * those that keep an index: no_db.c stands in place of SQLite, and nothing listens.
  */
 #include "cli/command.h"
-#include "cli/index.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct command *const commands[] = {
     // clang-format off
     &cmd_apply,
+    &cmd_lint,
     &cmd_plan,
     &cmd_trace,
     NULL,
     // clang-format on
 };
-
-/* ---- in place of cli/index.c: there is no index here */
-
-int indexed_open(struct options *options, struct indexed *ret_indexed, struct err *err)
-{
-    (void)options;
-    (void)ret_indexed;
-    return err_set(err, ENOTSUP,
-                   "stormlint-apply has no index: name programs by path, or use stormlint");
-}
-
-void indexed_release(struct indexed *indexed)
-{
-    (void)indexed;
-}
-
-int indexed_find(struct indexed *indexed, const char *arg, struct arena *arena,
-                 const char ***ret_path, size_t *ret_n, struct err *err)
-{
-    (void)indexed;
-    (void)arena;
-    (void)ret_path;
-    (void)ret_n;
-    return err_set(err, ENOENT, "'%s': there is no index", arg);
-}
-
-/* ---- */
 
 static int print_help(FILE *to)
 {

@@ -187,7 +187,8 @@ int edits_apply(const struct edits *edits, struct world *overlay, struct arena *
     int r = 0;
 
     for (i = 0; i < edits->n && r == 0; i++)
-        r = edits->item[i].kind == EDIT_FARM ? apply_farm(&edits->item[i], overlay, arena, err)
-                                             : apply_file(edits, &edits->item[i], overlay, arena, err);
+        r = edits->item[i].kind == EDIT_FARM
+                ? apply_farm(&edits->item[i], overlay, arena, err)
+                : apply_file(edits, &edits->item[i], overlay, arena, err);
     return r;
 }
