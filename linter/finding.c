@@ -14,10 +14,12 @@ static int by_place(const void *a, const void *b)
     int r = (x->severity < y->severity) - (x->severity > y->severity);
 
     if (r == 0)
-        r = compare(x->path, y->path);
+        r = strcmp(x->key, y->key);
     if (r == 0)
         r = strcmp(x->rule->code, y->rule->code);
-    return r ? r : compare(x->subject, y->subject);
+    if (r == 0)
+        r = compare(x->subject, y->subject);
+    return r ? r : compare(x->path, y->path);
 }
 
 void findings_sort(struct findings *findings)

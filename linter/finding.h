@@ -36,7 +36,10 @@ struct findings {
     size_t n;
 };
 
-/* Errors first, then by path, code and subject: the order they are shown in. */
+/*
+ * Errors first, then by key, code and subject: the order they are shown in, the same for another
+ * build of the same things.
+ */
 void findings_sort(struct findings *findings);
 
 /* "key>subject": with the rule's id, a finding's identity. In `arena`. */

@@ -1,5 +1,7 @@
 #include "linter/suppress.h"
 
+#include "base/str.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -143,7 +145,7 @@ int baseline_read(const char *path, struct arena *arena, struct baseline *ret, s
         const char *identity = json_string_value(json_object_get(item, "identity"));
 
         if (rule && identity)
-            baseline_add(ret, rule, identity, arena);
+            baseline_add(ret, rule, str_unescape(arena, identity), arena);
     }
     json_decref(json);
     return r;
