@@ -83,7 +83,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&linting_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     .options = rows,

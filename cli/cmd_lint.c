@@ -31,10 +31,12 @@ enum {
     OPT_RULE,
     OPT_CLOSURE,
     OPT_BUDGET,
+    OPT_JSON,
 };
 
 static const struct argp_option rows[] = {
     {"format", OPT_FORMAT, "FORMAT", 0, "text, json, sarif, junit or github (default: text)", 0},
+    {"json", OPT_JSON, NULL, 0, "The same as --format json", 0},
     {"fail-on", OPT_FAIL_ON, "SEVERITY", 0,
      "Exit with 1 from this severity on: error, warning, note, or never (default: error)", 0},
     {"rule", OPT_RULE, "RULE[,...]", 0,
@@ -121,9 +123,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_BUDGET:
         set_budget(a, arg, state);
         break;
-    case ARGP_KEY_END:
-        if (a->common.json && !a->format)
-            a->format = format_find("json");
+    case OPT_JSON:
+        a->format = format_find("json");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -131,7 +132,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {{&linting_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
     .options = rows,

@@ -1,6 +1,7 @@
 #include "cli/linting.h"
 
 #include "audit/audit.h"
+#include "base/str.h"
 #include "loader/world_index.h"
 
 #include <errno.h>
@@ -8,6 +9,40 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { OPT_DB = 0x100, OPT_ROOT, OPT_CPU };
+
+static const struct argp_option rows[] = {
+    {"db", OPT_DB, "FILE", 0, "Use this index, also for arguments with a slash", 0},
+    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
+    {"cpu", OPT_CPU, "NAME", 0, "The CPU whose numbers count (default: " CPU_POLICY ")", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+
+    switch (key) {
+    case OPT_DB:
+        o->db = arg;
+        return 0;
+    case OPT_ROOT:
+        o->root = arg;
+        return 0;
+    case OPT_CPU:
+        o->cpu = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
+        o->arg[o->n_args++] = str_unescape(&o->arena, arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp linting_argp = {.options = rows, .parser = parse};
 
 enum { DATE_LEN = 10 }; /* 2026-11-30 */
 
@@ -78,6 +113,7 @@ int linting_open(struct options *options, bool whole, struct linting *ret_lintin
 
     if (!options->cpu)
         options->cpu = CPU_POLICY;
+    options->cwd = "/"; /* a closure has no working directory: two machines must find the same */
     for (size_t i = 0; i < options->n_args; i++)
         n_live += options_is_live(options, options->arg[i]);
     if (n_live && n_live < options->n_args)

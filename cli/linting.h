@@ -10,6 +10,9 @@
 #include "linter/lint.h"
 #include "linter/suppress.h"
 
+/* The child parser: --db --root --cpu and the arguments, into a struct options. */
+extern const struct argp linting_argp;
+
 struct linting {
     struct db *db; /* NULL: files */
     struct setting setting;

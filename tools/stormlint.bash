@@ -24,11 +24,27 @@ _stormlint()
         mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
         return
         ;;
+    --rule | --explain)
+        mapfile -t words < <("$stormlint" rules 2>/dev/null | sed -n 's/^R[0-9]* *[a-z]* *\([a-z-]*\) .*/\1/p')
+        mapfile -t COMPREPLY < <(compgen -W "${words[*]} all" -- "$cur")
+        return
+        ;;
+    --fail-on)
+        mapfile -t COMPREPLY < <(compgen -W "error warning note never" -- "$cur")
+        return
+        ;;
+    --format)
+        words=(text json)
+        [[ $command == lint ]] && words+=(sarif junit github)
+        [[ $command == diff ]] && words+=(markdown)
+        mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
+        return
+        ;;
     --root | --store | --cwd)
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         return
         ;;
-    --uid | --top | --env | --dlopen | --time | --limit | --budget) return ;;
+    --probe-budget | --min-* | --allow-* | --uid | --top | --env | --dlopen | --time | --limit | --budget) return ;;
     esac
     if [[ $cur == -* ]]; then
         mapfile -t words < <("$stormlint" "$command" --help 2>/dev/null |
