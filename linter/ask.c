@@ -99,8 +99,15 @@ bool is_dynamic(const struct object *object)
 
 bool is_library(const struct object *object)
 {
-    return object->type == ET_DYN && !object->interp && !object->ldso && object->has_dynamic &&
-           !(object->flags_1 & DF_1_PIE) && !(object->layout & LAYOUT_DEBUG_ONLY);
+    /* one that can also be run, as libc.so.6, names an interpreter and has a soname */
+    return object->type == ET_DYN && (!object->interp || object->soname) && !object->ldso &&
+           object->has_dynamic && !(object->flags_1 & DF_1_PIE) &&
+           !(object->layout & LAYOUT_DEBUG_ONLY);
+}
+
+bool is_started(const struct object *object)
+{
+    return object->interp && !object->ldso && is_dynamic(object) && !is_library(object);
 }
 
 bool is_public(const struct lint_object *object)

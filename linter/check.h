@@ -74,6 +74,8 @@ bool same_build(const struct node *a, const struct node *b);
 bool is_dynamic(const struct object *object);
 /* Is it a library (no program, no loader, nothing that only holds debug information)? */
 bool is_library(const struct object *object);
+/* Is it a program that a loader starts, and no library first? */
+bool is_started(const struct object *object);
 
 /* Is the object right in its package's lib directory? */
 bool is_public(const struct lint_object *object);

@@ -26,7 +26,7 @@ static bool is_reachable(struct check *check, const struct declared *d)
 
     for (size_t i = 0; i < d->n_names; i++)
         call[i] = (struct dlopen_call){.name = d->name[i], .caller = NULL};
-    if (!o->object->interp) {
+    if (!is_started(o->object)) {
         start.program = o->loader;
         start.ld_args = args;
         start.n_ld_args = ARRAY_LEN(args);

@@ -9,8 +9,7 @@ void check_interp_outside_store(struct check *check)
 {
     const char *interp = check->object->object->interp;
 
-    /* a library that can be run, as libc.so.6, is a library first */
-    if (interp && !check->object->object->soname && check->object->package &&
+    if (is_started(check->object->object) && check->object->package &&
         !closure_in_store(check->closure, interp))
         report_object(check, check->object, shown(check, interp),
                       "the interpreter '%s' is outside the store", shown(check, interp));

@@ -57,7 +57,7 @@ static void unresolved(struct check *check, const char *name, const struct lint_
                           subject, shown(check, o->user));
         if (f)
             f->severity = SEVERITY_WARNING;
-    } else if (o->user || o->object->interp) {
+    } else if (o->user || is_started(o->object)) {
         f = report_object(check, o, subject, "%s is in none of %zu run path directories", subject,
                           check->n_components);
     } else {

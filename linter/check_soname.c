@@ -60,6 +60,8 @@ static void clash(struct check *check, const struct lint_object *asker, size_t n
 
     if (!meant || !given->node || same_build(meant, given->node))
         return;
+    if (given->object && given->object->ldso)
+        return; /* which loader it is, nobody's run path decides */
     f = report_object(check, check->object, shown(check, soname),
                       "%s is meant to have '%s' of %s, and gets that of %s",
                       shown(check, asker->path), shown(check, name),

@@ -385,7 +385,7 @@ static bool wants_start(const void *object)
 {
     const struct lint_object *o = object;
 
-    return o->object->interp && is_dynamic(o->object) && !o->object->ldso;
+    return is_started(o->object);
 }
 
 static bool wants_start_alone(const void *object)
