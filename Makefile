@@ -151,6 +151,7 @@ TESTKIT  := $(patsubst %.c,$(O)/%.o,$(sort $(wildcard tests/*.c tests/elf/*.c)))
 UNITS    := $(patsubst tests/%.c,$(O)/tests/%,$(sort $(wildcard tests/unit/*.c)))
 PROGRAMS := $(patsubst tests/loader/%.c,$(O)/tests/%,$(sort $(wildcard tests/loader/*.c)))
 APPLIERS := $(patsubst tests/apply/%.c,$(O)/tests/%,$(sort $(wildcard tests/apply/*.c)))
+NOTERS   := $(patsubst tests/note/%.c,$(O)/tests/%,$(sort $(wildcard tests/note/*.c)))
 FUZZERS  := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 REPLAYS  := $(FUZZERS:%=$(O)/tests/fuzz/%)
 
@@ -169,11 +170,14 @@ $(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,l
 $(APPLIERS): $(O)/tests/%: $(O)/tests/apply/%.o $(O)/libtestkit.a $(call libs,planner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(NOTERS): $(O)/tests/%: $(O)/tests/note/%.o $(O)/libtestkit.a $(call libs,planner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(REPLAYS)
+test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) $(RESOLVER)
 
 unit: $(UNITS)
 	@tests/unit/run $(UNITS)

@@ -112,6 +112,7 @@ CREATE TABLE object (
     depaudit  TEXT,                     -- DT_DEPAUDIT
     abi_tag   TEXT,                     -- first GNU ABI tag: JSON list of OS and kernel version
     resolution BLOB,                    -- NixOS resolution note, raw
+    closure   BLOB,                     -- stormlint closure note, raw
     problem   TEXT,                     -- why the file is malformed; NULL: it is not
 
     imports   INTEGER NOT NULL,         -- bits: 1 dlopen, 2 dlmopen, 4 dladdr, 8 dladdr1, 16 dlinfo, 32 dl_iterate_phdr, 64 JNI_OnLoad

@@ -275,6 +275,10 @@ static void edits(const struct plan_view *view, const struct plan_object *object
         case EDIT_NOTE:
             fprintf(view->to, "    note       %" PRIu32 " bytes\n", e->note.size);
             break;
+        case EDIT_CLOSURE:
+            fprintf(view->to, "    closure    a note of %" PRIu32 " bytes, read by '%s'\n",
+                    e->note.size, e->audit);
+            break;
         case N_EDIT_KINDS:
             break;
         }

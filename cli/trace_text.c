@@ -256,6 +256,8 @@ static void header_loader(const struct trace_view *view)
         field(view, "", "its file of libraries to load first: %s", trace_shown(view, p->preload));
     if (readers[p->reader])
         field(view, "", "%s", readers[p->reader]);
+    if (view->trace->resolver)
+        field(view, "resolver", "%s", trace_shown(view, view->trace->resolver));
 }
 
 static void header_cpu(const struct trace_view *view)

@@ -5,11 +5,17 @@
 
 enum { V_DYNAMIC_AUDIT = 32 }; /* DT_AUDIT and DT_DEPAUDIT of the program count */
 
+/* Is this the resolver (docs/closure-note.md)? Of a version that decides as ours does. */
+static bool is_resolver(const struct lib *lib)
+{
+    return lib->image->soname && strcmp(lib->image->soname->text, RESOLVER_SONAME) == 0;
+}
+
 /*
  * One module, in a namespace of its own, asked for by ld.so, which has no paths. Its needed names
  * follow at once. Whatever goes wrong, only this module is given up (docs/loader.md, 15).
  */
-static void audit_module(struct run *run, const char *name)
+static void audit_module(struct run *run, const char *name, bool *resolver)
 {
     struct space space = {0};
     struct worklist list = {0};
@@ -19,13 +25,14 @@ static void audit_module(struct run *run, const char *name)
 
     if (answer.lib) {
         work_append(run, &list, answer.lib);
-        (void)work_all(run, &space, &list, SEARCH_AUDIT);
+        if (work_all(run, &space, &list, SEARCH_AUDIT) && is_resolver(answer.lib))
+            *resolver = true;
     }
     if (run->cache == CACHE_MAPPED)
         run->cache = CACHE_UNASKED;
 }
 
-static void audit_list(struct run *run, const char *text)
+static void audit_list(struct run *run, const char *text, bool *resolver)
 {
     while (text && *text) {
         const size_t len = strcspn(text, ":");
@@ -33,7 +40,7 @@ static void audit_list(struct run *run, const char *text)
         const bool valid = !run->loader->secure || !strchr(name, '/');
 
         if (len && len < NAME_MAX && valid) /* longer ones do not fit the loader's buffer */
-            audit_module(run, name);
+            audit_module(run, name, resolver);
         text += len + (text[len] == ':');
     }
 }
@@ -41,12 +48,15 @@ static void audit_list(struct run *run, const char *text)
 void glibc_audit(struct run *run)
 {
     const struct object *object = run->main->image->object;
+    bool resolver = false;
 
-    audit_list(run, run_env(run, "LD_AUDIT", false));
+    audit_list(run, run_env(run, "LD_AUDIT", false), &resolver);
     if (run->explicit)
-        audit_list(run, run->explicit->audit);
-    if (run->setup->profile.version < V_DYNAMIC_AUDIT)
-        return;
-    audit_list(run, object->audit);
-    audit_list(run, object->depaudit);
+        audit_list(run, run->explicit->audit, &resolver);
+    if (run->setup->profile.version >= V_DYNAMIC_AUDIT) {
+        audit_list(run, object->audit, &resolver);
+        audit_list(run, object->depaudit, &resolver);
+    }
+    if (resolver) /* modules are asked only once all of them are loaded */
+        resolver_start(run);
 }

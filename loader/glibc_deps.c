@@ -35,6 +35,8 @@ static struct answer map_image(struct run *run, const struct ask *ask, const str
         lib_name(run, ask->space, lib, image->path);
         answer.is_new = true;
     }
+    if (answer.is_new)
+        resolver_saw(run, image);
     lib_name(run, ask->space, lib, name);
     if (answer.is_new && image->soname)
         lib_name(run, ask->space, lib, image->soname);
@@ -74,6 +76,7 @@ static const struct name *expanded(struct run *run, const struct lib *asker,
 struct answer ask_name(struct run *run, const struct ask *ask, const struct name *name)
 {
     struct answer answer = {.lib = lib_known(run, ask->space, name)};
+    const struct name *given;
     struct found found;
 
     run_ask(run, ask->kind, ask->shown, name->text);
@@ -82,14 +85,19 @@ struct answer ask_name(struct run *run, const struct ask *ask, const struct name
         run_answer(run, RESULT_KNOWN, STAGE_DIRECT, answer.lib);
         return answer;
     }
-    if (strchr(name->text, '/'))
+    given = run->resolver ? resolver_path(run, ask->asker, name) : NULL;
+    if (given)
+        found = open_path(run, given, STAGE_NOTE, true);
+    else if (strchr(name->text, '/'))
         found = open_path(run, expanded(run, ask->asker, name), STAGE_DIRECT, true);
     else
         found = search_name(run, ask->asker, name, ask->flags);
     if (found.fatal)
         answer.why = found.fatal;
     else if (found.image)
-        answer = map_image(run, ask, name, found.image);
+        answer = map_image(run, ask, given ? given : name, found.image);
+    if (given && answer.is_new) /* a file known by another name does not get this one */
+        lib_name(run, ask->space, answer.lib, name);
     if (answer.lib)
         lib_list(run, answer.lib, ask->shown);
     run_answer(run, result_of(&found, &answer), found.stage, answer.lib);

@@ -8,6 +8,7 @@
  *	search.c   where is a name? path lists, the walk, the cache
  *	ldcache.c  the cache file
  *	note.c     the resolution note
+ *	resolver.c an audit module that reads notes
  *	glibc*.c   one start under glibc: audit modules, preloads, needed names, dlopens
  *	musl.c     one start under musl
  *	dlopens.c  what is dlopened after it
@@ -17,6 +18,7 @@
 
 #include "loader/loader.h"
 #include "loader/token.h"
+#include "resolver/decide.h"
 
 /* ---- memo.c */
 
@@ -226,6 +228,7 @@ struct run {
     bool self_origin_asked;
     struct explicit *explicit; /* NULL: the kernel started the program */
     const char *musl_system;   /* musl: its system path once it was asked for */
+    struct resolver *resolver; /* NULL: no module reads notes in this start */
     bool list_only;            /* --list: a missing library does not end it */
 };
 
@@ -292,6 +295,9 @@ enum search_flags {
     SEARCH_AUDIT = 1 << 1,          /* the program's RUNPATH too (docs/loader.md, 15) */
 };
 
+/* What an open() of a place ends with. */
+int open_error(const struct run *run, struct place at);
+
 /* Find a name without a slash for `asker` (docs/loader.md, 5). */
 struct found search_name(struct run *run, struct lib *asker, const struct name *name,
                          unsigned flags);
@@ -319,6 +325,18 @@ const char *ldcache_find(const struct ldcache *cache, const struct profile *prof
 
 /* The path list that the object's resolution note gives for a name; NULL: none, or no note. */
 const char *note_find(const struct object *object, const char *name);
+
+/* ---- resolver.c: the audit module that reads notes on stock glibc (docs/closure-note.md) */
+
+/* The module was loaded: what does it do in this start? Sets run->resolver when it answers. */
+void resolver_start(struct run *run);
+
+/* An object became part of the process. */
+void resolver_saw(struct run *run, const struct image *image);
+
+/* The path it gives for a name that ld.so would search; NULL: none. */
+const struct name *resolver_path(struct run *run, const struct lib *asker,
+                                 const struct name *name);
 
 /* ---- glibc_deps.c: names asked for, and the work list (docs/loader.md, 3, 4, 15) */
 

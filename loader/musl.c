@@ -60,11 +60,6 @@ static const char *path_file(struct run *run)
                         arch_of(run->setup->profile.machine));
 }
 
-static int open_error(const struct run *run, struct place at)
-{
-    return at.error ? at.error : world_readable(run->world, at.node) ? 0 : EACCES;
-}
-
 static const char *system_path(struct musl *m)
 {
     struct run *run = m->run;

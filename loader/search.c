@@ -15,7 +15,7 @@ enum {
 };
 
 /* What an open() of a place ends with. */
-static int open_error(const struct run *run, struct place at)
+int open_error(const struct run *run, struct place at)
 {
     if (at.error)
         return at.error;

@@ -210,6 +210,7 @@ json_t *trace_json(const struct trace *trace)
         json_push(loaded, loaded_json(trace, &trace->loaded[i]));
     json_put_text(object, "program", trace->program);
     json_put(object, "profile", profile_json(&trace->profile));
+    json_put_text(object, "resolver", trace->resolver);
     json_put_text(object, "cpu", trace->cpu ? trace->cpu->name : NULL);
     json_put(object, "calls", calls);
     json_put(object, "loaded", loaded);

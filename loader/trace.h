@@ -138,6 +138,8 @@ struct trace {
     struct phase *phase; /* dlopens: kept also when only totals were asked for */
     size_t n_phases;
 
+    const char *resolver; /* what the audit module that reads notes does; NULL: there is none */
+
     struct storm storm;  /* start-up */
     struct storm dlopen; /* all later phases together */
 

@@ -13,7 +13,7 @@ static const char OBJECT[] =
     "SELECT class, data, ident_version, osabi, abiversion, ident_pad_zero, type, machine, "
     "elf_version, machine_flags, phentsize, phnum, size, mode, has_dynamic, interp, soname, "
     "needed, rpath, "
-    "runpath, flags, flags_1, audit, depaudit, abi_tag, resolution, problem "
+    "runpath, flags, flags_1, audit, depaudit, abi_tag, resolution, closure, problem "
     "FROM object WHERE id = ?";
 static const char TRAIT[] =
     "SELECT imports, layout, tls_size, trailing, load_align, spare_dynamic, origin_string, "
@@ -182,6 +182,7 @@ static bool read_object(struct index_world *iw, struct stmt *s, struct object *o
     o->depaudit = copy(iw, stmt_text(s, at++));
     read_abi_tag(stmt_text(s, at++), o);
     o->resolution = read_blob(iw, s, at++);
+    o->closure = read_blob(iw, s, at++);
     o->problem = copy(iw, stmt_text(s, at));
     return true;
 }

@@ -75,8 +75,9 @@ static void add_edits(struct packages *p, const struct edits *edits)
             add_paths(p, e->needed[k]);
         for (k = 0; k < e->n_links; k++)
             add_paths(p, e->link[k].target);
-        if (e->kind == EDIT_NOTE)
+        if (e->kind == EDIT_NOTE || e->kind == EDIT_CLOSURE)
             add_note(p, &e->note);
+        add_paths(p, e->audit);
     }
 }
 
@@ -172,6 +173,10 @@ static void measure(const struct edit *e, const struct object *object, const cha
         break;
     case EDIT_NOTE:
         g->string_bytes += e->note.size;
+        break;
+    case EDIT_CLOSURE:
+        g->string_bytes += e->note.size + strlen(e->audit) + 1;
+        g->entries++;
         break;
     case EDIT_VERNEED: /* the strings are those of the needed list */
     case N_EDIT_KINDS:

@@ -1,5 +1,6 @@
 #include "planner/edit.h"
 #include "base/str.h"
+#include "resolver/decide.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 static const char *const kind_names[N_EDIT_KINDS] = {
     [EDIT_FARM] = "farm",       [EDIT_NEEDED] = "needed", [EDIT_RUN_PATH] = "run-path",
-    [EDIT_VERNEED] = "verneed", [EDIT_NOTE] = "note",
+    [EDIT_VERNEED] = "verneed", [EDIT_NOTE] = "note",     [EDIT_CLOSURE] = "closure",
 };
 
 const char *edit_kind_name(enum edit_kind kind)
@@ -62,6 +63,15 @@ void edit_verneed(struct edits *edits, struct arena *arena, const char *path,
 void edit_note(struct edits *edits, struct arena *arena, const char *path, struct note note)
 {
     add(edits, arena, EDIT_NOTE, path)->note = note;
+}
+
+void edit_closure(struct edits *edits, struct arena *arena, const char *path, struct note note,
+                  const char *audit)
+{
+    struct edit *edit = add(edits, arena, EDIT_CLOSURE, path);
+
+    edit->note = note;
+    edit->audit = audit;
 }
 
 static int by_name(const void *a, const void *b)
@@ -136,6 +146,39 @@ static void rename_verneed(struct object *object, const struct edit *edit, struc
             }
 }
 
+/*
+ * The reader where it is to be, if it is not there yet: what the loader looks at, for the machine
+ * of the program.
+ */
+static int place_reader(const struct edit *edit, const struct object *program,
+                        struct world *overlay, struct arena *arena, struct err *err)
+{
+    struct object *reader;
+
+    if (!edit->note.bytes || *edit->audit != '/' ||
+        world_walk(overlay, NULL, edit->audit).error == 0)
+        return 0;
+    reader = arena_calloc(arena, 1, sizeof(*reader));
+    *reader = (struct object){
+        .class = program->class,
+        .data = program->data,
+        .ident_version = EV_CURRENT,
+        .ident_pad_zero = true,
+        .type = ET_DYN,
+        .machine = program->machine,
+        .version = EV_CURRENT,
+        .machine_flags = program->machine_flags,
+        .phentsize = program->phentsize,
+        .phnum = 6,
+        .size = 8192,
+        .mode = 0100555,
+        .has_dynamic = true,
+        .soname = RESOLVER_SONAME,
+        .load_align = 4096,
+    };
+    return overlay_file(overlay, edit->audit, reader, err);
+}
+
 /* A resolution note holds for the needed list and the run path that it was made for. */
 static bool makes_stale(const struct edits *edits, const struct edit *edit)
 {
@@ -172,6 +215,11 @@ static int apply_file(const struct edits *edits, const struct edit *edit, struct
         break;
     case EDIT_NOTE:
         changed->resolution = edit->note;
+        break;
+    case EDIT_CLOSURE:
+        changed->closure = edit->note;
+        changed->audit = *edit->audit ? edit->audit : NULL;
+        r = place_reader(edit, changed, overlay, arena, err);
         break;
     case EDIT_FARM:
     case N_EDIT_KINDS:

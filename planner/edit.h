@@ -20,6 +20,7 @@ enum edit_kind {
     EDIT_RUN_PATH, /* DT_RUNPATH becomes this string */
     EDIT_VERNEED,  /* file names among the wanted versions are renamed */
     EDIT_NOTE,     /* the resolution note becomes this */
+    EDIT_CLOSURE,  /* the closure note becomes this, and DT_AUDIT names its reader */
     N_EDIT_KINDS,
 };
 
@@ -42,7 +43,8 @@ struct edit {
     const char *run_path;   /* EDIT_RUN_PATH */
     struct rename *renames; /* EDIT_VERNEED */
     size_t n_renames;
-    struct note note;       /* EDIT_NOTE: the descriptor; bytes NULL: no note any more */
+    struct note note;  /* EDIT_NOTE, EDIT_CLOSURE: the descriptor; bytes NULL: no note any more */
+    const char *audit; /* EDIT_CLOSURE: the reader's path; "": no such tag any more */
     struct farm_link *link; /* EDIT_FARM, sorted by name */
     size_t n_links;
 };
@@ -52,7 +54,8 @@ struct edits {
     size_t n;
 };
 
-/* "farm", "needed", "run-path", "verneed", "note": the names in plans. -1: no such kind. */
+/* "farm", "needed", "run-path", "verneed", "note", "closure": the names in plans. -1: no such kind.
+ */
 const char *edit_kind_name(enum edit_kind kind);
 int edit_kind_find(const char *name);
 
@@ -64,6 +67,8 @@ void edit_run_path(struct edits *edits, struct arena *arena, const char *path,
 void edit_verneed(struct edits *edits, struct arena *arena, const char *path,
                   struct rename *renames, size_t n_renames);
 void edit_note(struct edits *edits, struct arena *arena, const char *path, struct note note);
+void edit_closure(struct edits *edits, struct arena *arena, const char *path, struct note note,
+                  const char *audit);
 /* The links are sorted in place. */
 void edit_farm(struct edits *edits, struct arena *arena, const char *directory,
                struct farm_link *link, size_t n_links);

@@ -4,13 +4,10 @@
 
 enum { ITEM_ALIGN = 16 };
 
-/* The section of a resolution note is called as patchelf calls it, which knows it by that. */
-static const char note_section[] = ".note.nixos.ldcache";
-
 /* What is left of moved strings in ET_EXEC files: see add_sections(). */
 static const char hole_section[] = ".dynstr.old";
 
-enum { NAMES_MAX = sizeof(note_section) + sizeof(hole_section) };
+enum { NAMES_MAX = 64, SECTIONS_MAX = N_ELF_NOTES + 1 }; /* of what is added */
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -72,9 +69,11 @@ static void place_segment(struct elf_layout *layout)
         m->to_addr = layout->addr + (m->to - layout->at);
         layout->end += m->new_size;
     }
-    if (layout->append->note) {
-        layout->note_at = align_up(layout->end, 8);
-        layout->end = layout->note_at + layout->append->note_size;
+    for (size_t i = 0; i < N_ELF_NOTES; i++) {
+        if (!layout->append->note[i].bytes)
+            continue;
+        layout->note_at[i] = align_up(layout->end, 8);
+        layout->end = layout->note_at[i] + layout->append->note[i].size;
     }
     if (layout->names_at)
         layout->names_at = layout->end;
@@ -128,7 +127,8 @@ static void cut_tail(struct elf_layout *layout)
         names->sh_offset + names->sh_size <= layout->content &&
         !reaches_behind(f, names->sh_offset))
         layout->content = names->sh_offset;
-    if (layout->content == names->sh_offset || f->ehdr.e_type == ET_EXEC || layout->append->note)
+    if (layout->content == names->sh_offset || f->ehdr.e_type == ET_EXEC ||
+        elf_append_notes(layout->append))
         layout->names_at = 1;
 }
 
@@ -180,9 +180,9 @@ static void insert_phdr(struct elf_file *f, size_t at, const Elf64_Phdr *phdr)
     f->dynamic += f->dynamic >= at;
 }
 
-static uint64_t note_addr(const struct elf_layout *layout)
+static uint64_t note_addr(const struct elf_layout *layout, size_t note)
 {
-    return layout->addr + (layout->note_at - layout->at);
+    return layout->addr + (layout->note_at[note] - layout->at);
 }
 
 static void add_phdrs(struct elf_layout *layout)
@@ -209,18 +209,19 @@ static void add_phdrs(struct elf_layout *layout)
             load.p_align = f->phdr[i].p_align;
     }
     insert_phdr(f, last + 1, &load);
-    if (layout->note_at)
-        insert_phdr(f, f->n_phdrs,
-                    &(Elf64_Phdr){
-                        .p_type = PT_NOTE,
-                        .p_flags = PF_R,
-                        .p_offset = layout->note_at,
-                        .p_vaddr = note_addr(layout),
-                        .p_paddr = note_addr(layout),
-                        .p_filesz = layout->append->note_size,
-                        .p_memsz = layout->append->note_size,
-                        .p_align = 4,
-                    });
+    for (size_t i = 0; i < N_ELF_NOTES; i++)
+        if (layout->note_at[i])
+            insert_phdr(f, f->n_phdrs,
+                        &(Elf64_Phdr){
+                            .p_type = PT_NOTE,
+                            .p_flags = PF_R,
+                            .p_offset = layout->note_at[i],
+                            .p_vaddr = note_addr(layout, i),
+                            .p_paddr = note_addr(layout, i),
+                            .p_filesz = layout->append->note[i].size,
+                            .p_memsz = layout->append->note[i].size,
+                            .p_align = 4,
+                        });
 }
 
 /* Where an address is now. */
@@ -319,19 +320,21 @@ static void add_sections(const struct elf_layout *layout, struct elf_moved *move
         names->sh_offset = layout->names_at;
     if (f->ehdr.e_type == ET_EXEC && layout->append->move_strings)
         add_hole(layout);
-    if (!layout->note_at)
-        return;
-    moved[f->n_shdrs].appended = true;
-    add_section(layout,
-                &(Elf64_Shdr){
-                    .sh_type = SHT_NOTE,
-                    .sh_flags = SHF_ALLOC,
-                    .sh_addr = note_addr(layout),
-                    .sh_offset = layout->note_at,
-                    .sh_size = layout->append->note_size,
-                    .sh_addralign = 4,
-                },
-                note_section);
+    for (size_t i = 0; i < N_ELF_NOTES; i++) {
+        if (!layout->note_at[i])
+            continue;
+        moved[f->n_shdrs].appended = true;
+        add_section(layout,
+                    &(Elf64_Shdr){
+                        .sh_type = SHT_NOTE,
+                        .sh_flags = SHF_ALLOC,
+                        .sh_addr = note_addr(layout, i),
+                        .sh_offset = layout->note_at[i],
+                        .sh_size = layout->append->note[i].size,
+                        .sh_addralign = 4,
+                    },
+                    elf_note_kind[i].section);
+    }
 }
 
 /* ---- the new image */
@@ -350,8 +353,10 @@ static void copy_parts(const struct elf_layout *layout, unsigned char *to)
     }
     for (size_t i = 0; i < layout->n_moves; i++)
         memset(to + layout->move[i].from, 0, layout->move[i].size);
-    if (layout->append->note)
-        memcpy(to + layout->note_at, layout->append->note, layout->append->note_size);
+    for (size_t i = 0; i < N_ELF_NOTES; i++)
+        if (layout->append->note[i].bytes)
+            memcpy(to + layout->note_at[i], layout->append->note[i].bytes,
+                   layout->append->note[i].size);
     if (layout->names_at) {
         const Elf64_Shdr *names = names_of(f);
 
@@ -366,7 +371,7 @@ static void new_image(struct elf_layout *layout)
     struct elf_file *f = layout->file;
     const uint64_t table = f->n_shdrs * raw_shdr_size(&f->raw), old = f->ehdr.e_shoff;
     const uint64_t shoff = align_up(layout->end + (layout->names_at ? names_size(f) : 0), 8);
-    const uint64_t size = shoff + (f->n_shdrs + 2) * raw_shdr_size(&f->raw);
+    const uint64_t size = shoff + (f->n_shdrs + SECTIONS_MAX) * raw_shdr_size(&f->raw);
     unsigned char *bytes = arena_alloc(f->arena, size);
 
     memcpy(bytes, f->raw.bytes, layout->content);
@@ -382,7 +387,7 @@ static void new_image(struct elf_layout *layout)
 static bool is_too_high(const struct elf_layout *layout)
 {
     const struct elf_file *f = layout->file;
-    const uint64_t rest = names_size(f) + 16 + (f->n_shdrs + 2) * sizeof(Elf32_Shdr);
+    const uint64_t rest = names_size(f) + 16 + (f->n_shdrs + SECTIONS_MAX) * sizeof(Elf32_Shdr);
 
     return !f->raw.is64 && (layout->addr + (layout->end - layout->at) > UINT32_MAX ||
                             layout->end + rest > UINT32_MAX);
@@ -390,7 +395,8 @@ static bool is_too_high(const struct elf_layout *layout)
 
 int elf_append(struct elf_file *f, struct elf_append *append, struct err *err)
 {
-    struct elf_layout layout = {.file = f, .append = append, .n_new_phdrs = append->note ? 2 : 1};
+    struct elf_layout layout = {
+        .file = f, .append = append, .n_new_phdrs = 1 + elf_append_notes(append)};
     struct elf_moved *moved;
     int r;
 
@@ -406,8 +412,10 @@ int elf_append(struct elf_file *f, struct elf_append *append, struct err *err)
     place_segment(&layout);
     if (is_too_high(&layout))
         return elf_refuse(err, "no-room", "the segment would end above 4 GiB");
-    moved = arena_calloc(f->arena, f->n_shdrs + 2, sizeof(*moved));
-    moved[append->gone_section].gone = append->gone_section != 0;
+    moved = arena_calloc(f->arena, f->n_shdrs + SECTIONS_MAX, sizeof(*moved));
+    for (size_t i = 0; i < N_ELF_NOTES; i++)
+        if (append->gone_section[i])
+            moved[append->gone_section[i]].gone = true;
     new_image(&layout);
     shift_phdrs(&layout);
     shift_tags(&layout);

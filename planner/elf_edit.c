@@ -83,7 +83,7 @@ static struct dynamic new_dynamic(const struct elf_file *f, const struct elf_cha
     struct dynamic d = {0};
     bool placed = !change->needed;
 
-    d.dyn = arena_calloc(f->arena, f->n_dyns + change->n_needed + 2, sizeof(*d.dyn));
+    d.dyn = arena_calloc(f->arena, f->n_dyns + change->n_needed + 3, sizeof(*d.dyn));
     for (size_t i = 0; i <= f->n_dyns; i++) {
         const bool end = i == f->n_dyns;
         const bool needed = !end && f->dyn[i].d_tag == DT_NEEDED && change->needed;
@@ -100,22 +100,30 @@ static struct dynamic new_dynamic(const struct elf_file *f, const struct elf_cha
     return d;
 }
 
-static void set_run_path(const struct elf_change *change, struct elf_strings *strings,
-                         struct dynamic *d)
+/* A tag gets another string. */
+static void set_string(struct elf_strings *strings, int64_t tag, const char *text,
+                       struct dynamic *d)
 {
     bool found = false;
 
-    if (!change->run_path)
-        return;
     for (size_t i = 0; i < d->n; i++) {
-        if (d->dyn[i].d_tag != DT_RUNPATH)
+        if (d->dyn[i].d_tag != tag)
             continue;
-        d->dyn[i].d_un.d_val = elf_strings_put(strings, change->run_path);
+        d->dyn[i].d_un.d_val = elf_strings_put(strings, text);
         found = true;
     }
     if (!found)
-        d->dyn[d->n++] = (Elf64_Dyn){.d_tag = DT_RUNPATH,
-                                     .d_un.d_val = elf_strings_put(strings, change->run_path)};
+        d->dyn[d->n++] = (Elf64_Dyn){.d_tag = tag, .d_un.d_val = elf_strings_put(strings, text)};
+}
+
+static void drop_tag(struct dynamic *d, int64_t tag)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->n; i++)
+        if (d->dyn[i].d_tag != tag)
+            d->dyn[n++] = d->dyn[i];
+    d->n = n;
 }
 
 struct renaming {
@@ -177,57 +185,95 @@ static const char *segment_text(const struct elf_append *append)
     };
 
     return texts[(append->move_strings ? 1 : 0) | (append->dynamic ? 2 : 0) |
-                 (append->note ? 4 : 0)];
+                 (elf_append_notes(append) ? 4 : 0)];
 }
 
-/* ---- the resolution note */
+/* ---- notes */
 
 /*
- * What becomes of the note: a new one is written over the old one when it fits, else the old one
+ * What becomes of a note: a new one is written over the old one when it fits, else the old one
  * goes and the new one is appended. What a section removed has its number in `append`.
  */
-static int change_note(struct elf_file *f, const struct elf_change *change,
-                       struct elf_append *append, struct err *err)
+static int change_note(struct elf_file *f, enum elf_note_id id, enum elf_note_change change,
+                       const struct note *descriptor, struct elf_append *append, struct err *err)
 {
-    const bool set = change->note == NOTE_SET && change->descriptor.size;
+    const bool set = change == NOTE_SET && descriptor->size;
+    struct elf_note_bytes made = {0};
     struct elf_note note;
-    unsigned char *bytes = NULL;
-    uint64_t size = 0;
 
-    if (change->note == NOTE_LEAVE)
+    if (change == NOTE_LEAVE)
         return 0;
-    elf_note_find(f, &note);
-    if (set && elf_note_is(f, &note, &change->descriptor))
+    elf_note_find(f, id, &note);
+    if (set && elf_note_is(f, &note, descriptor))
         return 0;
     if (set)
-        bytes = elf_note_make(f->arena, &change->descriptor, &size);
-    if (note.found && note.alone && note.section && set && size <= note.size) {
+        made = elf_note_make(f->arena, id, descriptor);
+    if (note.found && note.alone && note.section && set && made.size <= note.size) {
         elf_note_wipe(f, &note);
-        memcpy(f->raw.bytes + note.at, bytes, size);
-        f->phdr[note.phdr].p_filesz = f->phdr[note.phdr].p_memsz = size;
-        f->shdr[note.section].sh_size = size;
+        memcpy(f->raw.bytes + note.at, made.bytes, made.size);
+        f->phdr[note.phdr].p_filesz = f->phdr[note.phdr].p_memsz = made.size;
+        f->shdr[note.section].sh_size = made.size;
         return 0;
     }
-    append->note = bytes;
-    append->note_size = size;
+    append->note[id] = made;
     if (!note.found)
         return 0;
     elf_note_remove(f, &note);
-    append->gone_section = note.alone ? note.section : 0;
-    return append->gone_section ? elf_sections_check(f, err) : 0;
+    append->gone_section[id] = note.alone ? note.section : 0;
+    return append->gone_section[id] ? elf_sections_check(f, err) : 0;
+}
+
+/* A closure note and its reader belong together: neither is replaced without being told to. */
+static int check_closure(const struct elf_file *f, const struct elf_change *change, struct err *err)
+{
+    const Elf64_Dyn *audit = elf_file_tag(f, DT_AUDIT);
+    const char *named = audit ? elf_file_string(f, audit->d_un.d_val) : NULL;
+    struct elf_note note;
+
+    if (change->renew)
+        return 0;
+    if (audit && change->audit && *change->audit && !str_same(named, change->audit))
+        return elf_refuse(err, "audit", "%s", named ? named : "");
+    elf_note_find(f, ELF_NOTE_CLOSURE, &note);
+    if (change->closure == NOTE_SET && note.found &&
+        !elf_note_is(f, &note, &change->closure_descriptor))
+        return elf_refuse(err, "note", "%s", "");
+    return 0;
+}
+
+static int change_notes(struct elf_file *f, const struct elf_change *change,
+                        struct elf_append *append, struct err *err)
+{
+    int r = check_closure(f, change, err);
+
+    if (r == 0)
+        r = change_note(f, ELF_NOTE_RESOLUTION, change->note, &change->descriptor, append, err);
+    if (r == 0)
+        r = change_note(f, ELF_NOTE_CLOSURE, change->closure, &change->closure_descriptor, append,
+                        err);
+    return r;
 }
 
 /* ---- the order of it all */
 
 /* Sections go without anything being appended. */
-static void drop_section(struct elf_file *f, size_t section)
+static void drop_sections(struct elf_file *f, const struct elf_append *append)
 {
     struct elf_moved *moved = arena_calloc(f->arena, f->n_shdrs, sizeof(*moved));
     const uint64_t entry = raw_shdr_size(&f->raw);
+    const size_t n = f->n_shdrs;
+    bool any = false;
 
-    moved[section].gone = true;
+    for (size_t i = 0; i < N_ELF_NOTES; i++) {
+        if (!append->gone_section[i])
+            continue;
+        moved[append->gone_section[i]].gone = true;
+        any = true;
+    }
+    if (!any)
+        return;
     elf_sections_sort(f, moved);
-    memset(f->raw.bytes + f->ehdr.e_shoff + f->n_shdrs * entry, 0, entry);
+    memset(f->raw.bytes + f->ehdr.e_shoff + f->n_shdrs * entry, 0, (n - f->n_shdrs) * entry);
 }
 
 int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change *change,
@@ -249,24 +295,29 @@ int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change 
     if (r == 0)
         r = elf_strings_open(&strings, &f, change, err);
     if (r == 0)
-        r = change_note(&f, change, &append, err);
+        r = change_notes(&f, change, &append, err);
     if (r < 0)
         return r;
     d = new_dynamic(&f, change, &strings);
-    set_run_path(change, &strings, &d);
+    if (change->run_path)
+        set_string(&strings, DT_RUNPATH, change->run_path, &d);
+    if (change->audit && *change->audit)
+        set_string(&strings, DT_AUDIT, change->audit, &d);
+    else if (change->audit)
+        drop_tag(&d, DT_AUDIT);
     (void)elf_file_verneeds(&f, rename_verneed, &renaming);
     append.strings = &strings;
     append.move_strings = strings.grown.len > 0;
     append.dynamic = d.n >= f.dyn_slots;
     append.n_dyns = d.n;
-    if (append.move_strings || append.dynamic || append.note) {
+    if (append.move_strings || append.dynamic || elf_append_notes(&append)) {
         r = elf_append(&f, &append, err);
         if (r < 0)
             return r;
         edited.in_place = false;
         edited.segment = segment_text(&append);
-    } else if (append.gone_section) {
-        drop_section(&f, append.gone_section);
+    } else {
+        drop_sections(&f, &append);
     }
     elf_strings_write(&strings, f.raw.bytes + f.str_offset);
     follow_layout(&f, &strings, &d);

@@ -1,6 +1,6 @@
 /*
- * The ELF editor: needed names, run path, names of wanted versions and the resolution note of one
- * file, changed in one pass over its bytes.
+ * The ELF editor: needed names, run path, names of wanted versions, notes and the audit module of
+ * one file, changed in one pass over its bytes.
  *
  *	struct elf_change change = {.run_path = "/farm:/old", .needed = list, .n_needed = n};
  *	r = elf_edit(bytes, size, &change, &arena, &edited, &err);
@@ -29,6 +29,8 @@
 #include "base/arena.h"
 #include "planner/edit.h"
 
+enum elf_note_change { NOTE_LEAVE, NOTE_REMOVE, NOTE_SET };
+
 struct elf_change {
     /* The new needed list, in this order; NULL: leave as it is. */
     const char *const *needed;
@@ -37,8 +39,13 @@ struct elf_change {
     const struct rename *renames;
     size_t n_renames;
     /* The resolution note: leave it, remove it, or make its descriptor this. */
-    enum { NOTE_LEAVE, NOTE_REMOVE, NOTE_SET } note;
+    enum elf_note_change note;
     struct note descriptor;
+    /* The closure note (docs/closure-note.md), likewise, and DT_AUDIT, which names its reader. */
+    enum elf_note_change closure;
+    struct note closure_descriptor;
+    const char *audit; /* NULL: leave as it is; "": remove */
+    bool renew;        /* a closure note or an audit module that is another one may be replaced */
 };
 
 struct elf_edited {

@@ -21,6 +21,8 @@ static const struct elf_edit_rule rules[] = {
     {"no-room", "what follows the program headers cannot be moved"},
     {"section-group", "section groups or extended section numbers would have to be renumbered"},
     {"payload", "bytes follow the ELF, which the program may look for or check"},
+    {"audit", "DT_AUDIT names another module already"},
+    {"note", "there is a closure note that says something else"},
     {NULL, NULL},
 };
 
@@ -107,7 +109,8 @@ static int read_phdrs(struct elf_file *f, struct err *err)
     if (f->ehdr.e_phentsize != entry || f->n_phdrs >= PN_XNUM ||
         !raw_fits(&f->raw, f->ehdr.e_phoff, f->n_phdrs, entry))
         return malformed(err, "its program headers lie outside the file");
-    f->phdr = arena_calloc(f->arena, f->n_phdrs + 2, sizeof(*f->phdr)); /* two may be added */
+    f->phdr =
+        arena_calloc(f->arena, f->n_phdrs + 1 + N_ELF_NOTES, sizeof(*f->phdr)); /* may be added */
     for (size_t i = 0; i < f->n_phdrs; i++) {
         Elf64_Phdr *p = &f->phdr[i];
         uint64_t end;
@@ -139,7 +142,8 @@ static int read_shdrs(struct elf_file *f, struct err *err)
         !raw_fits(&f->raw, f->ehdr.e_shoff, f->ehdr.e_shnum, entry))
         return malformed(err, "its section headers lie outside the file");
     f->n_shdrs = f->ehdr.e_shnum;
-    f->shdr = arena_calloc(f->arena, f->n_shdrs + 2, sizeof(*f->shdr)); /* two may be added */
+    f->shdr =
+        arena_calloc(f->arena, f->n_shdrs + 1 + N_ELF_NOTES, sizeof(*f->shdr)); /* may be added */
     for (size_t i = 0; i < f->n_shdrs; i++) {
         f->shdr[i] = raw_shdr(&f->raw, f->ehdr.e_shoff + i * entry);
         if (f->shdr[i].sh_type != SHT_NOBITS && f->shdr[i].sh_type != SHT_NULL &&

@@ -3,7 +3,7 @@
  *
  *	elf_file.c     headers, dynamic section, string table: found and checked
  *	elf_strings.c  where new strings go, which old bytes are free
- *	elf_note.c     the resolution note
+ *	elf_note.c     notes that are written: of resolution, of the closure
  *	elf_room.c     room for more program headers: what must move
  *	elf_append.c   the appended segment, displaced sections
  *	elf_sections.c section headers in their new order
@@ -87,16 +87,34 @@ void elf_strings_write(const struct elf_strings *strings, unsigned char *table);
 
 /* ---- elf_append.c */
 
+/* The notes that the editor writes. */
+enum elf_note_id { ELF_NOTE_RESOLUTION, ELF_NOTE_CLOSURE, N_ELF_NOTES };
+
+/* A whole note, header included; bytes NULL: none. */
+struct elf_note_bytes {
+    const unsigned char *bytes;
+    uint64_t size;
+};
+
 /* What the new segment is to hold besides displaced sections. */
 struct elf_append {
     const struct elf_strings *strings;
-    bool move_strings;         /* the string table moves; set when it had to */
-    bool dynamic;              /* the dynamic section moves; set when it had to */
-    size_t n_dyns;             /* its new length, without terminator */
-    const unsigned char *note; /* a whole note, header included; NULL: none */
-    uint64_t note_size;
-    size_t gone_section; /* number of a section that goes; 0: none */
+    bool move_strings; /* the string table moves; set when it had to */
+    bool dynamic;      /* the dynamic section moves; set when it had to */
+    size_t n_dyns;     /* its new length, without terminator */
+    struct elf_note_bytes note[N_ELF_NOTES];
+    size_t gone_section[N_ELF_NOTES]; /* number of a note's section that goes; 0: none */
 };
+
+/* How many notes are appended. */
+static inline size_t elf_append_notes(const struct elf_append *append)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ELF_NOTES; i++)
+        n += append->note[i].bytes != NULL;
+    return n;
+}
 
 /* Make the new file image; `file` then describes it (dyn and header changes still to be written).
  */
@@ -104,7 +122,16 @@ MUST_CHECK int elf_append(struct elf_file *file, struct elf_append *append, stru
 
 /* ---- elf_note.c */
 
-/* A resolution note in the file. */
+/* How a note is told: owner and type; its section is called so by those who write it. */
+struct elf_note_kind {
+    const char *owner;
+    uint32_t type;
+    const char *section;
+};
+
+extern const struct elf_note_kind elf_note_kind[N_ELF_NOTES];
+
+/* A note in the file. */
 struct elf_note {
     bool found, alone; /* alone: there is nothing else in its PT_NOTE */
     size_t phdr;
@@ -113,15 +140,16 @@ struct elf_note {
     size_t section; /* number of its section; 0: it has none of its own */
 };
 
-/* The first resolution note: the one that readers see. */
-void elf_note_find(const struct elf_file *file, struct elf_note *ret_note);
+/* The first note of a kind: the one that readers see. */
+void elf_note_find(const struct elf_file *file, enum elf_note_id id, struct elf_note *ret_note);
 
 /* Is this the note's descriptor already? */
 bool elf_note_is(const struct elf_file *file, const struct elf_note *note,
                  const struct note *wanted);
 
 /* The bytes of a whole note. */
-unsigned char *elf_note_make(struct arena *arena, const struct note *note, uint64_t *ret_size);
+struct elf_note_bytes elf_note_make(struct arena *arena, enum elf_note_id id,
+                                    const struct note *note);
 
 /* Zero the note / and take its program headers away. Its section is the caller's to remove. */
 void elf_note_wipe(struct elf_file *file, const struct elf_note *note);

@@ -23,12 +23,12 @@ struct elf_layout {
     size_t n_new_phdrs;
     struct move move[MOVES_MAX];
     size_t n_moves;
-    size_t n_displaced; /* the first moves: what made room for program headers */
-    uint64_t content;   /* what is kept of the old file, bytes from its start */
-    uint64_t at, addr;  /* of the segment */
-    uint64_t end;       /* file offset behind its content */
-    uint64_t note_at;   /* of a new note; 0: none */
-    uint64_t names_at;  /* of the section names when they move, behind the segment; 0: they stay */
+    size_t n_displaced;            /* the first moves: what made room for program headers */
+    uint64_t content;              /* what is kept of the old file, bytes from its start */
+    uint64_t at, addr;             /* of the segment */
+    uint64_t end;                  /* file offset behind its content */
+    uint64_t note_at[N_ELF_NOTES]; /* of new notes; 0: none */
+    uint64_t names_at; /* of the section names when they move, behind the segment; 0: they stay */
 };
 
 /* Sections that are found through a dynamic tag alone, and so may move. */

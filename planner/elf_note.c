@@ -1,5 +1,5 @@
 /*
- * The resolution note of nixpkgs in a file that is edited: found, removed, replaced.
+ * Notes in a file that is edited: found, removed, replaced.
  *
  *	one note alone in its PT_NOTE    the program header and the section go with it
  *	one note among others            its bytes become a note of nobody
@@ -8,9 +8,13 @@
 
 #include <string.h>
 
-static const char owner[] = "NixOS";
+enum { NOTE_HEADER = 12 };
 
-enum { NOTE_TYPE = 0x63a86cb6, NOTE_HEADER = 12 };
+/* patchelf knows the resolution note by the name of its section. */
+const struct elf_note_kind elf_note_kind[N_ELF_NOTES] = {
+    [ELF_NOTE_RESOLUTION] = {"NixOS", 0x63a86cb6, ".note.nixos.ldcache"},
+    [ELF_NOTE_CLOSURE] = {"stormlint", 0x53544f52, ".note.stormlint"},
+};
 
 static uint64_t align_up(uint64_t value, uint64_t align)
 {
@@ -24,8 +28,10 @@ static uint64_t note_end(uint64_t at, uint64_t owner_size, uint64_t size, uint64
 }
 
 /* The note in one PT_NOTE segment. */
-static bool find_in(const struct elf_file *f, size_t phdr, struct elf_note *ret)
+static bool find_in(const struct elf_file *f, size_t phdr, const struct elf_note_kind *kind,
+                    struct elf_note *ret)
 {
+    const size_t owner_size = strlen(kind->owner) + 1;
     const Elf64_Phdr *p = &f->phdr[phdr];
     const uint64_t align = p->p_align == 8 ? 8 : 4;
     uint64_t at = 0, end;
@@ -37,8 +43,8 @@ static bool find_in(const struct elf_file *f, size_t phdr, struct elf_note *ret)
         end = note_end(at, names, size, align);
         if (align_up(at + NOTE_HEADER + names, align) + size > p->p_filesz)
             return false;
-        if (raw_word(&f->raw, from + 8) != NOTE_TYPE || names != sizeof(owner) ||
-            memcmp(f->raw.bytes + from + NOTE_HEADER, owner, sizeof(owner)) != 0)
+        if (raw_word(&f->raw, from + 8) != kind->type || names != owner_size ||
+            memcmp(f->raw.bytes + from + NOTE_HEADER, kind->owner, owner_size) != 0)
             continue;
         *ret = (struct elf_note){
             .found = true,
@@ -54,13 +60,13 @@ static bool find_in(const struct elf_file *f, size_t phdr, struct elf_note *ret)
     return false;
 }
 
-void elf_note_find(const struct elf_file *f, struct elf_note *ret_note)
+void elf_note_find(const struct elf_file *f, enum elf_note_id id, struct elf_note *ret_note)
 {
     *ret_note = (struct elf_note){0};
     for (size_t i = 0; i < f->n_phdrs; i++)
         if (f->phdr[i].p_type == PT_NOTE &&
             raw_fits(&f->raw, f->phdr[i].p_offset, 1, f->phdr[i].p_filesz) &&
-            find_in(f, i, ret_note))
+            find_in(f, i, &elf_note_kind[id], ret_note))
             break;
     if (ret_note->found)
         ret_note->section = elf_section_find(f, ret_note->at, ret_note->size);
@@ -72,19 +78,21 @@ bool elf_note_is(const struct elf_file *f, const struct elf_note *note, const st
            memcmp(f->raw.bytes + note->descriptor, wanted->bytes, wanted->size) == 0;
 }
 
-unsigned char *elf_note_make(struct arena *arena, const struct note *note, uint64_t *ret_size)
+struct elf_note_bytes elf_note_make(struct arena *arena, enum elf_note_id id,
+                                    const struct note *note)
 {
-    const uint64_t at = NOTE_HEADER + align_up(sizeof(owner), 4);
+    const struct elf_note_kind *kind = &elf_note_kind[id];
+    const size_t owner_size = strlen(kind->owner) + 1;
+    const uint64_t at = align_up(NOTE_HEADER + owner_size, 4);
     const uint64_t size = align_up(at + note->size, 4);
-    const struct raw raw = {.bytes = arena_alloc(arena, size), .size = size};
+    const struct raw raw = {.bytes = arena_calloc(arena, size, 1), .size = size};
 
-    raw_put_word(&raw, 0, sizeof(owner));
+    raw_put_word(&raw, 0, (uint32_t)owner_size);
     raw_put_word(&raw, 4, note->size);
-    raw_put_word(&raw, 8, NOTE_TYPE);
-    memcpy(raw.bytes + NOTE_HEADER, owner, sizeof(owner));
+    raw_put_word(&raw, 8, kind->type);
+    memcpy(raw.bytes + NOTE_HEADER, kind->owner, owner_size);
     memcpy(raw.bytes + at, note->bytes, note->size);
-    *ret_size = size;
-    return raw.bytes;
+    return (struct elf_note_bytes){raw.bytes, size};
 }
 
 static void drop_phdr(struct elf_file *f, size_t at)

@@ -53,6 +53,8 @@ static bool tag_goes(const struct marking *m, const Elf64_Dyn *dyn)
 {
     if (dyn->d_tag == DT_RUNPATH)
         return m->change->run_path;
+    if (dyn->d_tag == DT_AUDIT)
+        return m->change->audit;
     return dyn->d_tag == DT_NEEDED && m->change->needed &&
            !still_needed(m->change, elf_file_string(m->strings->file, dyn->d_un.d_val));
 }

@@ -104,6 +104,7 @@ static json_t *edit_json(const struct edit *e, const struct policy *policy, stru
     case EDIT_NOTE:
         json_put(out, "pairs", pairs_json(e, policy, scratch));
         break;
+    case EDIT_CLOSURE:
     case N_EDIT_KINDS:
         break;
     }

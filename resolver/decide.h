@@ -65,5 +65,4 @@ struct resolver {
  * The path to open for `name`, valid until the next call; NULL: no opinion. The path was looked at
  * and can be opened: ld.so does not forgive an answer that cannot.
  */
-const char *resolver_answer(struct resolver *resolver, const struct asker *asker,
-                            const char *name);
+const char *resolver_answer(struct resolver *resolver, const struct asker *asker, const char *name);

@@ -11,6 +11,7 @@ enum {
     NOTES_KEPT = 64,              /* dlopen notes of one object */
     NOTE_DLOPEN = 0x407c0c0a,     /* owner FDO */
     NOTE_RESOLUTION = 0x63a86cb6, /* owner NixOS */
+    NOTE_CLOSURE = 0x53544f52,    /* owner stormlint */
     NOTE_GO_BUILD_ID = 4,         /* owner Go */
 };
 
@@ -69,6 +70,9 @@ static void read_note(struct elf_view *view, const struct note_at *note)
     } else if (note_is(note, "NixOS", NOTE_RESOLUTION)) {
         if (!o->resolution.bytes)
             o->resolution = note_keep(view, note);
+    } else if (note_is(note, "stormlint", NOTE_CLOSURE)) {
+        if (!o->closure.bytes)
+            o->closure = note_keep(view, note);
     } else if (note_is(note, "FDO", NOTE_DLOPEN)) {
         add_dlopen_note(view, note);
     } else if (note_is(note, "Go", NOTE_GO_BUILD_ID) ||

@@ -234,6 +234,7 @@ static int bind_start(struct index *index, struct stmt *s, int at, const char *p
                                                  o->abi_tag[1], o->abi_tag[2], o->abi_tag[3])
                                   : NULL);
     stmt_bind_blob(s, at++, o->resolution.bytes, o->resolution.size);
+    stmt_bind_blob(s, at++, o->closure.bytes, o->closure.size);
     stmt_bind_text(s, at++, o->problem);
     return at;
 }

@@ -107,6 +107,7 @@ struct object {
     uint32_t abi_tag[4]; /* OS, kernel version */
     struct note build_id;
     struct note resolution;   /* NixOS resolution note (docs/loader.md, section 17) */
+    struct note closure;      /* stormlint closure note (docs/closure-note.md) */
     struct note *dlopen_note; /* FDO notes: JSON text, one or several */
     size_t n_dlopen_notes;
 

@@ -172,7 +172,8 @@ static const char *value_of(const char *entry, const char *name)
     return *name ? NULL : entry;
 }
 
-/* The program may overwrite its environment, so the value is copied. One too long is cut: opaque. */
+/* The program may overwrite its environment, so the value is copied. One too long is cut: opaque.
+ */
 static void keep_library_path(struct resolver *r, const char *value)
 {
     uint64_t n = 0;

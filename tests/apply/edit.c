@@ -1,7 +1,8 @@
 /*
  * The ELF editor from the command line, for tests and the benchmark.
  *
- *	edit [--needed A,B,..] [--run-path TEXT] [--rename A=B] [--note FILE | --no-note] IN OUT
+ *	edit [--needed A,B,..] [--run-path TEXT] [--rename A=B] [--note FILE | --no-note]
+ *	     [--closure FILE | --no-closure] [--audit PATH] [--renew] IN OUT
  *
  * Prints "in place", "nothing to do", or what was appended. Exit status 1: refused, with the
  *reason.
@@ -59,8 +60,11 @@ static const char **split(struct arena *arena, char *text, size_t *ret_n)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"needed", 1, NULL, 'n'}, {"run-path", 1, NULL, 'r'}, {"rename", 1, NULL, 'v'},
-        {"note", 1, NULL, 's'},   {"no-note", 0, NULL, 'x'},  {0},
+        {"needed", 1, NULL, 'n'},     {"run-path", 1, NULL, 'r'},
+        {"rename", 1, NULL, 'v'},     {"note", 1, NULL, 's'},
+        {"no-note", 0, NULL, 'x'},    {"closure", 1, NULL, 'c'},
+        {"no-closure", 0, NULL, 'y'}, {"audit", 1, NULL, 'a'},
+        {"renew", 0, NULL, 'w'},      {0},
     };
     CLEANUP(arena_release) struct arena arena = {0};
     struct rename *renames = arena_calloc(&arena, MAX_LIST, sizeof(*renames));
@@ -86,6 +90,16 @@ int main(int argc, char **argv)
             change.descriptor = (struct note){bytes, (uint32_t)size};
         } else if (c == 'x') {
             change.note = NOTE_REMOVE;
+        } else if (c == 'c') {
+            change.closure = NOTE_SET;
+            bytes = read_file(&arena, optarg, &size);
+            change.closure_descriptor = (struct note){bytes, (uint32_t)size};
+        } else if (c == 'y') {
+            change.closure = NOTE_REMOVE;
+        } else if (c == 'a') {
+            change.audit = optarg;
+        } else if (c == 'w') {
+            change.renew = true;
         } else {
             return 2;
         }

@@ -127,6 +127,7 @@ static void same_dynamic(const struct object *a, const struct object *b)
     assert_int_equal(a->has_abi_tag, b->has_abi_tag);
     assert_memory_equal(a->abi_tag, b->abi_tag, sizeof(a->abi_tag));
     same_note(&a->resolution, &b->resolution);
+    same_note(&a->closure, &b->closure);
 }
 
 static void same_traits(const struct object *a, const struct object *b)
