@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "loader/wrapper.h"
+#include "resolver/decide.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -175,6 +176,23 @@ static int follow(struct job *job)
     return 0;
 }
 
+/* Code of a module runs during start-up. Ours is predicted (docs/closure-note.md); a file that is
+ * not there runs nothing. */
+static bool is_predictable(const struct checker *c, const char *audit)
+{
+    const struct object *module;
+    struct place place;
+
+    if (!audit)
+        return true;
+    if (*audit != '/' || strchr(audit, ':'))
+        return false;
+    place = world_walk(c->world, NULL, audit);
+    module =
+        place.error || place.node->kind != NODE_FILE ? NULL : world_object(c->world, place.node);
+    return place.error || (module && str_same(module->soname, RESOLVER_SONAME));
+}
+
 /* Programs that have no loader's part, or one that other code takes a hand in. */
 static int comparable(struct job *job)
 {
@@ -192,7 +210,7 @@ static int comparable(struct job *job)
     if (world_walk(job->checker->world, NULL, object->interp).error)
         return not_comparable(
             job, false, arena_printf(job->arena, "its loader '%s' is missing", object->interp));
-    if (object->audit || object->depaudit)
+    if (object->depaudit || !is_predictable(job->checker, object->audit))
         return not_comparable(job, false, "it names audit modules, which run during its start-up");
     for (size_t i = 0; i < last->n_env; i++)
         if (str_starts(last->env[i], "LD_AUDIT="))
