@@ -146,6 +146,12 @@ static struct elf_change change_of(const struct target *t)
             change.note = e->note.size ? NOTE_SET : NOTE_REMOVE;
             change.descriptor = e->note;
             break;
+        case EDIT_CLOSURE:
+            change.closure = e->note.size ? NOTE_SET : NOTE_REMOVE;
+            change.closure_descriptor = e->note;
+            change.audit = e->audit;
+            change.renew = t->policy->renew;
+            break;
         case EDIT_FARM:
         case N_EDIT_KINDS:
             break;

@@ -47,6 +47,7 @@ static const char *facts_differ(struct arena *arena, const struct object *a, con
         {str_same(a->runpath, b->runpath) && str_same(a->rpath, b->rpath), "run path"},
         {strcmp(version_list(arena, a), version_list(arena, b)) == 0, "versions"},
         {same_note(&a->resolution, &b->resolution), "resolution note"},
+        {same_note(&a->closure, &b->closure), "closure note"},
         {same_note(&a->build_id, &b->build_id), "build id"},
         {str_same(a->interp, b->interp), "loader"},
         {str_same(a->soname, b->soname), "soname"},

@@ -9,7 +9,6 @@
 
 enum {
     PLUGINS_MAX = 256, /* declared dlopens that get a start of their own */
-    TLS_ALIGN = 64,    /* blocks of thread-local storage are taken to be aligned so */
     V_LEGACY_DIRS = 36 /* up to here "tls", "x86_64" and others are looked into */
 };
 
@@ -234,25 +233,6 @@ static void add_rows(struct making *m, const struct trace *trace)
 
 /* ---- declared dlopens: all of them in one process, then each by itself */
 
-static void sum_static_tls(struct making *m, const struct trace *trace)
-{
-    uint64_t sum = 0, largest = 0;
-
-    for (size_t i = 1; i < trace->n_loaded; i++) {
-        const struct object *object = trace->loaded[i].object;
-
-        if (!object || object->ldso || !(object->layout & LAYOUT_STATIC_TLS))
-            continue;
-        sum += (object->tls_size + TLS_ALIGN - 1) / TLS_ALIGN * TLS_ALIGN;
-        if (object->tls_size <= largest)
-            continue;
-        largest = object->tls_size;
-        m->made.largest_static =
-            arena_strdup(m->arena, object->soname ? object->soname : trace->loaded[i].path);
-    }
-    m->made.static_tls = sum;
-}
-
 /* One plugin alone: what others would have brought with them is asked for by itself. */
 static int add_plugin(struct making *m, struct loader *loader, const struct trace *all, size_t at)
 {
@@ -302,7 +282,6 @@ static int add_starts(struct making *m, struct err *err)
     r = simulate(m->s, &edits, &scenario, m->s->policy_level, &run, err);
     if (r < 0)
         return r;
-    sum_static_tls(m, &run.trace);
     add_rows(m, &run.trace);
     if (run.trace.n_phases)
         loader = loader_new(run.world, &level->cpu, m->s->cwd, false);

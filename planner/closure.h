@@ -26,8 +26,6 @@ struct closure_made {
     size_t n_rows, n_plugin_rows;
     struct left_out left_out[CLOSURE_LEFT_OUT_KEPT]; /* the first ones */
     size_t n_left_out;
-    uint64_t static_tls;        /* bytes, of everything that was loaded (see closure_static_tls) */
-    const char *largest_static; /* soname of the largest; NULL: none */
 };
 
 /* A row for each request that can be answered. Fails only when the world does. */

@@ -106,6 +106,20 @@ static bool reader_there(const struct decision *d, enum method *ret_method, cons
     return true;
 }
 
+static bool resolver_there(const struct decision *d, enum method *ret_method,
+                           const char **ret_reason)
+{
+    if (!d->subject->policy->resolver || !would_do(d, METHOD_NOTE_CLOSURE) ||
+        saving(d, METHOD_NOTE_CLOSURE) < d->subject->policy->min_saving)
+        return false;
+    if (would_do(d, METHOD_FARM_LIFTED) &&
+        option_failed(d, METHOD_FARM_LIFTED) < option_failed(d, METHOD_NOTE_CLOSURE))
+        return false;
+    *ret_method = METHOD_NOTE_CLOSURE;
+    *ret_reason = "the target has the resolver: one note, and needed names and libraries stay";
+    return true;
+}
+
 static bool absolute_asked(const struct decision *d, enum method *ret_method,
                            const char **ret_reason)
 {
@@ -209,6 +223,8 @@ static const struct branch table[] = {
      not_worth_it},
     {"absolute-asked", "the policy asks for absolute paths: absolute, lifted before own",
      absolute_asked},
+    {"resolver-there", "the target has the resolver: note closure, unless lifting leaves less",
+     resolver_there},
     {"reader-there", "the target's loader reads notes: note, unless lifting saves clearly more",
      reader_there},
     {"drivers",
@@ -263,13 +279,28 @@ static int judge_option(const struct trial *trial, struct candidate *o, struct e
     return 0;
 }
 
+/* The resolver is simulated where the policy says it is, or not at all. */
+static bool no_resolver(const struct subject *s, struct candidate *o)
+{
+    if (o->method != METHOD_NOTE_CLOSURE || s->policy->resolver)
+        return false;
+    o->standing = STANDING_NO_READER;
+    o->rule = "reader";
+    o->reason = arena_printf(s->arena, "it needs %s; the policy '%s' has none", o->strategy->needs,
+                             s->policy->name);
+    return true;
+}
+
 static int make_option(const struct subject *s, struct trial *trial, struct candidate *o,
                        struct err *err)
 {
-    const struct gate *gate = gate_shut(s, o->method, &o->reason);
+    const struct gate *gate;
     const char *why_not = NULL;
     int r;
 
+    if (no_resolver(s, o))
+        return 0;
+    gate = gate_shut(s, o->method, &o->reason);
     if (gate) {
         o->standing = STANDING_GATED;
         o->rule = gate->id;

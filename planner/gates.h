@@ -14,7 +14,19 @@ struct gate {
     const char *(*check)(const struct subject *subject, enum method method);
 };
 
-/* The table, in the order asked; ends with a row without id. */
+/* ---- gates_reader.c: before a closure note */
+
+const char *gate_machine(const struct subject *subject, enum method method);
+const char *gate_glibc_too_old(const struct subject *subject, enum method method);
+const char *gate_audit_taken(const struct subject *subject, enum method method);
+const char *gate_sanitizer(const struct subject *subject, enum method method);
+const char *gate_class_machine(const struct subject *subject, enum method method);
+const char *gate_interpreter(const struct subject *subject, enum method method);
+const char *gate_not_worth_it(const struct subject *subject, enum method method);
+const char *gate_static_tls(const struct subject *subject, enum method method);
+
+/* ---- the table, in the order asked; ends with a row without id */
+
 const struct gate *gates(void);
 
 /* The first gate that is shut for a method, with its reason; NULL: all open. */

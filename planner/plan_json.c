@@ -82,6 +82,17 @@ static json_t *pairs_json(const struct edit *e, const struct policy *policy, str
     return pairs;
 }
 
+/* The strings of a closure note, one after the other (docs/closure-note.md). */
+static json_t *texts_json(const struct edit *e, const struct policy *policy, struct arena *scratch)
+{
+    const char *at = (const char *)e->note.bytes, *end = at ? at + e->note.size : NULL;
+    json_t *texts = json_array();
+
+    for (; at && at < end; at += strlen(at) + 1)
+        json_push(texts, json_text(shown(policy, scratch, at)));
+    return texts;
+}
+
 static json_t *edit_json(const struct edit *e, const struct policy *policy, struct arena *scratch)
 {
     json_t *out = json_object();
@@ -105,6 +116,9 @@ static json_t *edit_json(const struct edit *e, const struct policy *policy, stru
         json_put(out, "pairs", pairs_json(e, policy, scratch));
         break;
     case EDIT_CLOSURE:
+        json_put_text(out, "audit", shown(policy, scratch, e->audit));
+        json_put(out, "texts", texts_json(e, policy, scratch));
+        break;
     case N_EDIT_KINDS:
         break;
     }

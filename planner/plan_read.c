@@ -137,16 +137,38 @@ static int read_pairs(const struct reader *r, json_t *pairs, const char *place, 
     return 0;
 }
 
+static int read_closure(const struct reader *r, json_t *texts, const char *audit, const char *place,
+                        struct edit *e)
+{
+    struct str out = {.arena = r->arena};
+    json_t *value;
+    size_t i;
+
+    if (!audit || !json_is_array(texts) || json_array_size(texts) > MAX_PLAN_LIST)
+        return refuse(r, place, "closure: expected 'audit' and a list of texts, not too long");
+    json_array_foreach (texts, i, value) {
+        if (!json_is_string(value))
+            return refuse(r, place, "texts: expected strings");
+        str_add_n(&out, text(r, json_string_value(value)),
+                  strlen(text(r, json_string_value(value))) + 1);
+    }
+    if (out.len > UINT32_MAX)
+        return refuse(r, place, "texts: too large");
+    e->audit = text(r, audit);
+    e->note = (struct note){.bytes = (const unsigned char *)out.text, .size = (uint32_t)out.len};
+    return 0;
+}
+
 static int read_edit(const struct reader *r, json_t *json, const char *place, struct edit *ret_edit)
 {
     struct edit e = {0};
-    const char *name = NULL, *path = NULL, *run_path = NULL;
-    json_t *links = NULL, *needed = NULL, *renames = NULL, *pairs = NULL;
+    const char *name = NULL, *path = NULL, *run_path = NULL, *audit = NULL;
+    json_t *links = NULL, *needed = NULL, *renames = NULL, *pairs = NULL, *texts = NULL;
     int kind, failed;
 
-    if (unpack(r, json, place, "{s:s, s:s, s?o, s?o, s?s, s?o, s?o!}", "edit", &name, "path", &path,
-               "links", &links, "needed", &needed, "run_path", &run_path, "renames", &renames,
-               "pairs", &pairs) < 0)
+    if (unpack(r, json, place, "{s:s, s:s, s?o, s?o, s?s, s?o, s?o, s?s, s?o!}", "edit", &name,
+               "path", &path, "links", &links, "needed", &needed, "run_path", &run_path, "renames",
+               &renames, "pairs", &pairs, "audit", &audit, "texts", &texts) < 0)
         return -EINVAL;
     if ((kind = edit_kind_find(name)) < 0)
         return refuse(r, place, "no such kind of edit");
@@ -155,7 +177,7 @@ static int read_edit(const struct reader *r, json_t *json, const char *place, st
     if (*e.path != '/')
         return refuse(r, place, "path: expected an absolute one");
     if ((links != NULL) + (needed != NULL) + (run_path != NULL) + (renames != NULL) +
-            (pairs != NULL) !=
+            (pairs != NULL) + (texts != NULL) !=
         1)
         return refuse(r, place, "expected exactly what this kind of edit changes");
     if (e.kind == EDIT_FARM && links)
@@ -166,6 +188,8 @@ static int read_edit(const struct reader *r, json_t *json, const char *place, st
         failed = read_renames(r, renames, place, &e);
     else if (e.kind == EDIT_NOTE && pairs)
         failed = read_pairs(r, pairs, place, &e);
+    else if (e.kind == EDIT_CLOSURE && texts)
+        failed = read_closure(r, texts, audit, place, &e);
     else if (e.kind == EDIT_RUN_PATH && run_path) {
         e.run_path = text(r, run_path);
         failed = 0;

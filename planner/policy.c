@@ -15,6 +15,7 @@ static const struct policy defaults = {
     .overrides = true,
     .small_graph = 5,
     .min_saving = 20,
+    .reader_saving = 30,
     .lift_saving = 20,
     .store = default_stores,
     .n_stores = ARRAY_LEN(default_stores),
@@ -25,6 +26,9 @@ static const char *const reader_names[] = {
     [READER_A] = "glibc-a",
     [READER_B] = "glibc-b",
 };
+
+/* Not one of the loader's: an audit module beside it. */
+static const char reader_resolver[] = "resolver";
 
 const struct policy *policy_default(void)
 {
@@ -72,31 +76,45 @@ int policy_parse(json_t *json, const char *where, struct arena *arena, struct po
                  struct err *err)
 {
     struct policy p = defaults;
-    const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none";
+    const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none", *resolver = NULL;
     json_t *store = NULL, *allowed = NULL, *disallowed = NULL;
     int overrides = p.overrides, absolute = p.absolute, cautious = p.cautious;
+    int interpreters = p.interpreters, renew = p.renew, worth = (int)p.reader_saving;
     int small = (int)p.small_graph, saving = (int)p.min_saving, lift = (int)p.lift_saving;
     json_error_t bad;
     int r;
 
-    if (json_unpack_ex(json, &bad, JSON_STRICT,
-                       "{s:s, s?s, s?s, s?s, s?b, s?b, s?b, s?i, s?i, s?i, s?o, s?o, s?o}",
-                       "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader,
-                       "overrides", &overrides, "absolute", &absolute, "cautious", &cautious,
-                       "small_graph", &small, "min_saving", &saving, "lift_saving", &lift, "stores",
-                       &store, "allowed_references", &allowed, "disallowed_references",
-                       &disallowed))
+    if (json_unpack_ex(
+            json, &bad, JSON_STRICT,
+            "{s:s, s?s, s?s, s?s, s?s, s?b, s?b, s?i, s?b, s?b, s?b, s?i, s?i, s?i, s?o, "
+            "s?o, s?o}",
+            "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader, "resolver", &resolver,
+            "interpreters", &interpreters, "renew", &renew, "reader_saving", &worth, "overrides",
+            &overrides, "absolute", &absolute, "cautious", &cautious, "small_graph", &small,
+            "min_saving", &saving, "lift_saving", &lift, "stores", &store, "allowed_references",
+            &allowed, "disallowed_references", &disallowed))
         return err_set(err, EINVAL, "'%s': not a policy: %s", where, bad.text);
     if (strcmp(schema, POLICY_SCHEMA) != 0)
         return err_set(err, EINVAL, "'%s': schema is '%s', expected '" POLICY_SCHEMA "'", where,
                        schema);
-    if (find_reader(reader, &p.reader) < 0)
-        return err_set(err, EINVAL, "'%s': reader '%s' is none of none, glibc-a, glibc-b", where,
-                       reader);
-    if (small < 0 || saving < 0 || lift < 0)
+    if (strcmp(reader, reader_resolver) == 0) {
+        if (!resolver || *resolver != '/')
+            return err_set(err, EINVAL,
+                           "'%s': reader 'resolver' wants its library's absolute path "
+                           "as 'resolver'",
+                           where);
+        p.resolver = str_unescape(arena, resolver);
+    } else if (find_reader(reader, &p.reader) < 0) {
+        return err_set(err, EINVAL, "'%s': reader '%s' is none of none, glibc-a, glibc-b, resolver",
+                       where, reader);
+    }
+    if (small < 0 || saving < 0 || lift < 0 || worth < 0)
         return err_set(err, EINVAL, "'%s': a threshold is negative", where);
     p.name = str_unescape(arena, name ? name : "unnamed");
     p.cpu = cpu ? arena_strdup(arena, cpu) : NULL;
+    p.interpreters = interpreters;
+    p.renew = renew;
+    p.reader_saving = (uint32_t)worth;
     p.overrides = overrides;
     p.absolute = absolute;
     p.cautious = cautious;
@@ -155,7 +173,13 @@ json_t *policy_json(const struct policy *policy)
     json_t *out = json_object();
 
     json_put_text(out, "name", policy->name);
-    json_put_text(out, "reader", reader_name(policy->reader));
+    json_put_text(out, "reader", policy->resolver ? reader_resolver : reader_name(policy->reader));
+    if (policy->resolver) {
+        json_put_text(out, "resolver", policy->resolver);
+        json_put(out, "interpreters", json_boolean(policy->interpreters));
+        json_put(out, "renew", json_boolean(policy->renew));
+        json_put_int(out, "reader_saving", policy->reader_saving);
+    }
     json_put(out, "overrides", json_boolean(policy->overrides));
     json_put(out, "absolute", json_boolean(policy->absolute));
     json_put(out, "cautious", json_boolean(policy->cautious));

@@ -5,6 +5,7 @@
  * file is JSON; what it does not name stays at its default:
  *
  *	{"schema": "stormlint-policy/1", "name": "hpc", "cpu": "x86-64-v4", "overrides": false,
+ *	 "reader": "resolver", "resolver": "/nix/store/...-stormlint-resolver/lib/...",
  *	 "absolute": true, "stores": ["/opt/spack"], "allowed_references": ["/nix/store/..."]}
  */
 #pragma once
@@ -17,12 +18,16 @@ struct policy {
     const char *name;
     const char *cpu;         /* whose numbers decide; NULL: the default of the program's machine */
     enum note_reader reader; /* what of it the target's loaders have; READER_NONE: stock glibc */
+    const char *resolver;    /* reader "resolver": its library's path on the target; NULL: none */
+    bool interpreters;       /* closure notes for interpreters, too */
+    bool renew;              /* a closure note that says something else is replaced */
     bool overrides;          /* LD_LIBRARY_PATH and LD_PRELOAD must keep winning */
     bool absolute;           /* absolute paths are asked for: they may be chosen */
     bool cautious; /* every object that could locate itself keeps its path, reviewed or not */
-    uint32_t small_graph; /* libraries: up to so many are not lifted */
-    uint32_t min_saving;  /* failed calls a start must save to be worth an edit at all */
-    uint32_t lift_saving; /* failed calls that lifting must save beyond scope own */
+    uint32_t small_graph;   /* libraries: up to so many are not lifted */
+    uint32_t min_saving;    /* failed calls a start must save to be worth an edit at all */
+    uint32_t reader_saving; /* failed calls that a start must have for a closure note */
+    uint32_t lift_saving;   /* failed calls that lifting must save beyond scope own */
 
     const char **store; /* directories of packages, without final slash */
     size_t n_stores;

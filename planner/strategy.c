@@ -11,6 +11,7 @@ static const struct strategy *const strategies[N_METHODS] = {
     [METHOD_ABSOLUTE_OWN] = &strategy_absolute_own,
     [METHOD_ABSOLUTE_LIFTED] = &strategy_absolute_lifted,
     [METHOD_NOTE_OWN] = &strategy_note_own,
+    [METHOD_NOTE_CLOSURE] = &strategy_note_closure,
 };
 
 const struct strategy *strategy_of(enum method method)
@@ -20,7 +21,10 @@ const struct strategy *strategy_of(enum method method)
 
 const char *scope_name(enum scope scope)
 {
-    return scope == SCOPE_OWN ? "own" : "lifted";
+    static const char *const names[] = {
+        [SCOPE_OWN] = "own", [SCOPE_LIFTED] = "lifted", [SCOPE_CLOSURE] = "closure"};
+
+    return names[scope];
 }
 
 const char *old_run_path(const struct subject *s)

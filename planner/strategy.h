@@ -9,7 +9,7 @@
 #include "planner/edit.h"
 #include "planner/subject.h"
 
-enum scope { SCOPE_OWN, SCOPE_LIFTED };
+enum scope { SCOPE_OWN, SCOPE_LIFTED, SCOPE_CLOSURE };
 
 enum method {
     METHOD_NONE,
@@ -18,13 +18,15 @@ enum method {
     METHOD_ABSOLUTE_OWN,
     METHOD_ABSOLUTE_LIFTED,
     METHOD_NOTE_OWN,
+    METHOD_NOTE_CLOSURE,
     N_METHODS,
 };
 
 #define METHOD_BIT(method) (1U << (method))
 #define METHODS_FARM       (METHOD_BIT(METHOD_FARM_OWN) | METHOD_BIT(METHOD_FARM_LIFTED))
 #define METHODS_ABSOLUTE   (METHOD_BIT(METHOD_ABSOLUTE_OWN) | METHOD_BIT(METHOD_ABSOLUTE_LIFTED))
-#define METHODS_NOTE       METHOD_BIT(METHOD_NOTE_OWN)
+#define METHODS_CLOSURE    METHOD_BIT(METHOD_NOTE_CLOSURE)
+#define METHODS_NOTE       (METHOD_BIT(METHOD_NOTE_OWN) | METHODS_CLOSURE)
 #define METHODS_LIFTED     (METHOD_BIT(METHOD_FARM_LIFTED) | METHOD_BIT(METHOD_ABSOLUTE_LIFTED))
 #define METHODS_EDITING    (METHODS_FARM | METHODS_ABSOLUTE | METHODS_NOTE)
 
@@ -44,13 +46,13 @@ struct strategy {
 /* The table, by method. */
 const struct strategy *strategy_of(enum method method);
 
-/* "own", "lifted" */
+/* "own", "lifted", "closure" */
 const char *scope_name(enum scope scope);
 
 extern const struct strategy strategy_none;
 extern const struct strategy strategy_farm_own, strategy_farm_lifted;
 extern const struct strategy strategy_absolute_own, strategy_absolute_lifted;
-extern const struct strategy strategy_note_own;
+extern const struct strategy strategy_note_own, strategy_note_closure;
 
 /* ---- shared by strategies */
 

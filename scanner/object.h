@@ -126,6 +126,17 @@ struct object {
     const char *problem;     /* NULL, or why parts of the file could not be read: it is malformed */
 };
 
+/*
+ * Bytes of thread-local storage that it takes from the static pool when it is loaded late: those
+ * it reaches by initial-exec code. Blocks are taken to be aligned to 64.
+ */
+static inline uint64_t object_static_tls(const struct object *object)
+{
+    if (!object || object->ldso || !(object->layout & LAYOUT_STATIC_TLS))
+        return 0;
+    return (object->tls_size + 63) / 64 * 64;
+}
+
 /* A program is an object that names its loader. */
 static inline bool object_is_program(const struct object *object)
 {

@@ -4,7 +4,7 @@
  *	closure [--root DIR] [--store DIR] [--print] PROGRAM READER OUT
  *
  * Writes PROGRAM with its closure note and DT_AUDIT READER to OUT. Prints what was done: rows, rows
- * of plugins, bytes of static TLS, then what was left out and why.
+ * of plugins, then what was left out and why.
  */
 #include "planner/closure.h"
 #include "planner/elf_edit.h"
@@ -48,9 +48,8 @@ static void print(const struct closure_made *made, bool all)
 {
     const char *at = (const char *)made->note.bytes, *end = at + made->note.size;
 
-    printf("%zu rows, %zu of plugins, %zu left out, static TLS %llu (%s)\n", made->n_rows,
-           made->n_plugin_rows, made->n_left_out, (unsigned long long)made->static_tls,
-           made->largest_static ? made->largest_static : "none");
+    printf("%zu rows, %zu of plugins, %zu left out\n", made->n_rows, made->n_plugin_rows,
+           made->n_left_out);
     for (size_t i = 0; i < made->n_left_out && i < CLOSURE_LEFT_OUT_KEPT; i++)
         printf("left out: %s asks %s: %s\n", made->left_out[i].requester, made->left_out[i].name,
                made->left_out[i].why);
