@@ -169,6 +169,7 @@ struct lib {
     struct lib *chain;   /* who loaded it, for the RPATH chain; NULL: nobody */
     int index;           /* in trace.loaded; -1: not there (yet) */
     bool is_main, is_self;
+    bool is_module;                /* in the namespace of an audit module */
     const struct worklist *listed; /* the work list it was last put into */
     bool opened; /* its own list of dependencies is complete: dlopen asks nothing again */
     const struct name **name; /* every name it is known by */
@@ -335,8 +336,7 @@ void resolver_start(struct run *run);
 void resolver_saw(struct run *run, const struct image *image);
 
 /* The path it gives for a name that ld.so would search; NULL: none. */
-const struct name *resolver_path(struct run *run, const struct lib *asker,
-                                 const struct name *name);
+const struct name *resolver_path(struct run *run, const struct lib *asker, const struct name *name);
 
 /* ---- glibc_deps.c: names asked for, and the work list (docs/loader.md, 3, 4, 15) */
 

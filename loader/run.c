@@ -155,7 +155,7 @@ struct lib *lib_new(struct run *run, struct space *space, struct image *image, s
 {
     struct lib *lib = arena_alloc(run->arena, sizeof(*lib));
 
-    *lib = (struct lib){.image = image, .chain = chain, .index = -1};
+    *lib = (struct lib){.image = image, .chain = chain, .index = -1, .is_module = !space->is_base};
     space->lib = arena_grow(run->arena, space->lib, space->n, sizeof(struct lib *));
     space->lib[space->n++] = lib;
     if (image) {
@@ -235,6 +235,7 @@ void lib_list(struct run *run, struct lib *lib, const struct lib *by)
         .soname = image ? (image->soname ? image->soname->text : NULL) : vdso,
         .by = by ? by->index : -1,
         .phase = run->phase,
+        .module = lib->is_module,
         .node = image ? image->node : NULL,
         .object = image ? image->object : NULL,
     };

@@ -4,6 +4,34 @@
 
 #include <string.h>
 
+static int index_after(const int *to, int index)
+{
+    return index < 0 ? index : to[index];
+}
+
+void trace_drop_modules(struct trace *t, struct arena *arena)
+{
+    int *to = arena_calloc(arena, t->n_loaded + 1, sizeof(*to));
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_loaded; i++) {
+        to[i] = t->loaded[i].module ? -1 : (int)n;
+        if (!t->loaded[i].module)
+            t->loaded[n++] = t->loaded[i];
+    }
+    if (n == t->n_loaded)
+        return;
+    t->n_loaded = n;
+    for (size_t i = 0; i < n; i++)
+        t->loaded[i].by = index_after(to, t->loaded[i].by);
+    for (size_t i = 0; i < t->n_requests; i++) {
+        t->request[i].asker = index_after(to, t->request[i].asker);
+        t->request[i].answer = index_after(to, t->request[i].answer);
+    }
+    for (size_t i = 0; i < t->n_phases; i++)
+        t->phase[i].caller = index_after(to, t->phase[i].caller);
+}
+
 const char *call_kind_name(enum call_kind kind)
 {
     static const char *const names[] = {

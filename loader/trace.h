@@ -89,6 +89,7 @@ struct loaded {
     const char *soname; /* NULL: none */
     int by;             /* who asked first: index into loaded; -1: nobody (program, preload) */
     int phase;
+    bool module;       /* an audit module, or a library of one: not the program's */
     struct node *node; /* NULL: the vDSO */
     const struct object *object;
 };
@@ -148,6 +149,9 @@ struct trace {
     const char **assumption; /* sentences: what the prediction rests on and could not check */
     size_t n_assumptions;
 };
+
+/* Take audit modules out of what was loaded: nobody among the rest asks them or is answered. */
+void trace_drop_modules(struct trace *trace, struct arena *arena);
 
 const char *call_kind_name(enum call_kind kind);
 const char *stage_name(enum stage stage);

@@ -174,6 +174,8 @@ int prove_final(const struct target *t, struct world *now, struct err *err)
         struct trace trace;
 
         r = loader_run(loader, &start, &arena, &trace, err);
+        if (r == 0)
+            trace_drop_modules(&trace, &arena);
         if (r == 0 && reads_notes(t) && !trace.profile.reader) /* a loader of another machine */
             r = compare_files(t, &s->level[i].trace, &trace, &arena, err);
         else if (r == 0)

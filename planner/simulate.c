@@ -97,8 +97,10 @@ int simulate(const struct subject *s, const struct edits *edits, const struct sc
         start.n_env = environment(&run.arena, s, scenario, &env);
         start.env = env;
         r = loader_run(loader, &start, &run.arena, &run.trace, err);
-        if (r == 0)
+        if (r == 0) {
+            trace_drop_modules(&run.trace, &run.arena);
             trace_keep(&run.trace, &run.arena);
+        }
     }
     if (r < 0) {
         run_close(&run);

@@ -206,6 +206,7 @@ static int start_all(struct subject *s, struct err *err)
 
         if ((r = loader_run(loader, &start, s->arena, &s->level[i].trace, err)) < 0)
             return r;
+        trace_drop_modules(&s->level[i].trace, s->arena);
         trace_keep(&s->level[i].trace, s->arena);
     }
     return 0;
