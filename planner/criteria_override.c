@@ -182,15 +182,25 @@ int judge_library_path(struct judge *judge, struct judgement *ret, struct err *e
     return 0;
 }
 
+/* Audit modules are asked for before preloads. */
+static size_t first_preload(const struct trace *trace)
+{
+    size_t i = 0;
+
+    while (i < trace->n_requests && trace->request[i].kind != REQUEST_PRELOAD)
+        i++;
+    return i;
+}
+
 /* Preloads by bare name: who answered each. Evidence: one that found its file does not any more. */
 static void compare_preloads(const struct trace *before, const struct trace *after,
                              struct judgement *ret, size_t *ret_n)
 {
-    size_t i;
+    size_t i = first_preload(before), k = first_preload(after);
 
     *ret_n = 0;
-    for (i = 0; i < before->n_requests && i < after->n_requests; i++) {
-        const struct request *x = &before->request[i], *y = &after->request[i];
+    for (; i < before->n_requests && k < after->n_requests; i++, k++) {
+        const struct request *x = &before->request[i], *y = &after->request[k];
 
         if (x->kind != REQUEST_PRELOAD || y->kind != REQUEST_PRELOAD)
             break;
