@@ -84,6 +84,15 @@ static int add_exec(struct process *process, const struct line *line, struct err
     return 0;
 }
 
+/* Origins are asked for (readlink) before anything is searched, and before audit modules. */
+static bool has_searched(const struct start_seen *start)
+{
+    for (size_t i = 0; i < start->n_calls; i++)
+        if (start->call[i].kind != CALL_READLINK)
+            return true;
+    return false;
+}
+
 int process_line(struct process *process, const char *text, size_t len, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0}; /* most lines leave nothing behind */
@@ -100,7 +109,7 @@ int process_line(struct process *process, const char *text, size_t len, struct e
     case LINE_EXEC:
         return add_exec(process, &line, err);
     case LINE_THREAD_POINTER:
-        if (start && start->n_calls)
+        if (start && has_searched(start))
             end_startup(process, STARTUP_DONE, &line);
         return 0;
     case LINE_SEAL:

@@ -5,9 +5,9 @@
  *	start     the calls on paths from there to the end of start-up
  *
  * The end of start-up is the first of (docs/check.md says why):
- *	- the thread pointer is set, and a call on a path was made before: glibc sets it when all
- *	  libraries are in memory and before it relocates them (musl sets it before it opens
- *	  anything, so there it does not count);
+ *	- the thread pointer is set, and a call on a path other than readlink was made before: glibc
+ *	  sets it when all libraries are in memory and before it relocates them (musl sets it before
+ *	  it opens anything, glibc too when there are audit modules, so there it does not count);
  *	- something is sealed by mprotect(.., PROT_READ): relocation is under way;
  *	- the process is gone, or runs another program: start-up failed.
  * Up to there no instruction of the program or of its libraries has been run, so every call is the

@@ -1,0 +1,201 @@
+"""The parity table: in each situation a program with a note loads what it loads without one, or
+differs as the row says. The loader model predicts every start with a note, call by call."""
+
+import os
+import tempfile
+
+from report import Failed, same
+from store import Store, check, start, texts
+
+SAME = object()
+
+
+class Situation:
+    def __init__(self, store, name):
+        self.store = store
+        self.dir = store.place("situation", name)
+
+    def broken(self, kind):
+        """A directory with a libx.so that no loader takes, or not without an error."""
+        at = os.path.join(self.dir, kind)
+        os.makedirs(at, exist_ok=True)
+        path = os.path.join(at, "libx.so")
+        with open(os.path.join(self.store.d2, "libx.so"), "rb") as file:
+            data = bytearray(file.read())
+        if kind == "machine":
+            data[18:20] = b"\xb7\0" if data[18] != 0xb7 else b"\x3e\0"
+        elif kind == "truncated":
+            data = data[:10]
+        elif kind == "directory":
+            os.makedirs(path, exist_ok=True)
+            return at
+        with open(path, "wb") as file:
+            file.write(data)
+        return at
+
+    def levels(self):
+        """A directory that has libx.so for every CPU level only."""
+        for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
+            at = os.path.join(self.dir, "levels/glibc-hwcaps", level)
+            os.makedirs(at, exist_ok=True)
+            link = os.path.join(at, "libx.so")
+            if not os.path.exists(link):
+                os.symlink(os.path.join(self.store.d2, "libx.so"), link)
+        return os.path.join(self.dir, "levels")
+
+
+# name: what LD_LIBRARY_PATH is
+LIBRARY_PATHS = {
+    "empty": lambda s: "",
+    "one directory": lambda s: s.store.d2,
+    "one that is missing": lambda s: "/nowhere/at/all",
+    "missing, then there": lambda s: f"/nowhere:{s.store.d2}",
+    "one without it": lambda s: s.store.empty,
+    "leading empty": lambda s: f":{s.store.d2}",
+    "trailing empty": lambda s: f"{s.store.empty}:",
+    "only a colon": lambda s: ":",
+    "semicolons": lambda s: f"/nowhere;{s.store.d2}",
+    "final slashes": lambda s: f"{s.store.d2}///",
+    "relative": lambda s: "lib",
+    "relative, missing": lambda s: "no/such",
+    "hwcaps inside": lambda s: s.levels(),
+    "$ORIGIN": lambda s: f"$ORIGIN/../lib:{s.store.d2}",
+    "${ORIGIN}": lambda s: "${ORIGIN}/../lib",
+    "$LIB": lambda s: "/nowhere/$LIB",
+    "wrong machine": lambda s: s.broken("machine"),
+    "truncated": lambda s: s.broken("truncated"),
+    "a directory of that name": lambda s: s.broken("directory"),
+    "a file, not a directory": lambda s: os.path.join(s.store.d2, "libx.so"),
+    "5 kB": lambda s: ":".join(["/nowhere/" + "x" * 90] * 50 + [s.store.d2]),
+    "4 kB and no directory": lambda s: "/" + "y" * 4200,
+    "override of a deep one": lambda s: s.store.b2,
+}
+
+# name: environment, both programs alike
+PRELOADS = {
+    "by path": lambda s: {"LD_PRELOAD": os.path.join(s.store.d2, "libx.so")},
+    "by name": lambda s: {"LD_PRELOAD": "libx.so"},
+    "by name, with library path": lambda s: {"LD_PRELOAD": "libx.so",
+                                             "LD_LIBRARY_PATH": s.store.d2},
+    "with needs of its own": lambda s: {"LD_PRELOAD": os.path.join(s.store.p, "libp.so")},
+    "missing": lambda s: {"LD_PRELOAD": "libnowhere.so"},
+}
+
+# name: list of libx.so in a hand-made note, and the libx that the noted program gets; SAME: as built
+LISTS = {
+    "exact": (lambda s: f"={s.store.d1}/libx.so", SAME),
+    "exact, another build": (lambda s: f"={s.store.d2}/libx.so", 2),
+    "gone, then another": (lambda s: f"=/nowhere/libx.so:={s.store.d2}/libx.so", 2),
+    "gone": (lambda s: "=/nowhere/libx.so", SAME),
+    "wrong machine, then another": (
+        lambda s: f"={s.broken('machine')}/libx.so:={s.store.d2}/libx.so", 2),
+    "wrong machine": (lambda s: f"={s.broken('machine')}/libx.so", SAME),
+    "relative": (lambda s: "=libx.so", SAME),
+    "token in an exact one": (lambda s: "=$ORIGIN/libx.so", SAME),
+    "hint: miss": (lambda s: f"?{s.store.empty}:={s.store.d2}/libx.so", 2),
+    "hint: missing directory": (lambda s: f"?/nowhere:={s.store.d2}/libx.so", 2),
+    "hint: hit": (lambda s: f"?{s.store.d1}:={s.store.d2}/libx.so", SAME),
+    "hint: hwcaps": (lambda s: f"?{s.levels()}:={s.store.d2}/libx.so", SAME),
+    "hint: $ORIGIN": (lambda s: f"?$ORIGIN:={s.store.d2}/libx.so", SAME),
+    "hint: relative": (lambda s: f"?lib:={s.store.d2}/libx.so", SAME),
+    "hint: empty": (lambda s: f"?:={s.store.d2}/libx.so", SAME),
+    "nothing known": (lambda s: f"!{s.store.d2}/libx.so", SAME),
+}
+
+# name: path of a libx.so that ends the start, by whatever way it is found
+FATAL = {"truncated": "truncated", "a directory": "directory"}
+
+
+def noted_by_hand(s, listed, kind, program=None, needed=None):
+    """The program with a note that has just this list for libx.so."""
+    store, program = s.store, program or s.store.app
+    note = os.path.join(s.dir, "note")
+    run_path = ":".join([store.empty, store.p, store.d1, store.d2, store.a, store.libc])
+    needed = needed or ["liba.so", "libx.so", "libc.so.6"]
+    with open(note, "wb") as file:
+        if kind == "closure":
+            file.write(texts("1", run_path, *needed, "", ".", "libx.so", listed))
+        else:
+            file.write(texts("libx.so", listed))
+    option = "--closure" if kind == "closure" else "--note"
+    return store.edit(program, os.path.join(s.dir, "program-" + kind), option, note, "--audit",
+                      store.reader)
+
+
+def library_path(s, new, value):
+    os.makedirs(os.path.join(s.dir, "cwd/lib"), exist_ok=True)
+    link = os.path.join(s.dir, "cwd/lib/libx.so")
+    if not os.path.exists(link):
+        os.symlink(os.path.join(s.store.d2, "libx.so"), link)
+        os.symlink(os.path.join(s.store.d2, "libx.so"), os.path.join(s.dir, "cwd/libx.so"))
+    cwd, env = os.path.join(s.dir, "cwd"), {"LD_LIBRARY_PATH": value}
+    same("start", mask(start(new, cwd=cwd, env=env), new),
+         mask(start(s.store.app, cwd=cwd, env=env), s.store.app))
+    check(s.store, new, "--env", f"LD_LIBRARY_PATH={value}", "--cwd", cwd)
+
+
+def mask(result, program):
+    return tuple(x.replace(program, "PROGRAM") if isinstance(x, str) else x for x in result)
+
+
+def preload(s, new, env):
+    same("start", mask(start(new, env=env), new), mask(start(s.store.app, env=env), s.store.app))
+    check(s.store, new, *[x for k, v in env.items() for x in ("--env", f"{k}={v}")])
+
+
+def hand_made(s, listed, kind, expected):
+    new = noted_by_hand(s, listed, kind)
+    code, out, err = start(new, cwd=s.dir)
+    same("status", (code, err), (0, ""))
+    if expected is SAME:
+        same("start", out, start(s.store.app, cwd=s.dir)[1])
+    else:
+        same("libx", out.splitlines()[0].split()[-1], str(expected))
+    check(s.store, new, "--cwd", s.dir)
+
+
+def fatal(s, kind, how):
+    """The loader ends with the same words, whoever gave it the path."""
+    at = s.broken(how)
+    new = noted_by_hand(s, f"={at}/libx.so", kind)
+    code, _, err = start(new)
+    by_path = start(s.store.app, env={"LD_LIBRARY_PATH": at})
+    same("status", code, 127)
+    same("words", err.split(":", 2)[2], by_path[2].split(":", 2)[2])
+
+
+def rpath(s, env):
+    """RPATH comes before LD_LIBRARY_PATH; a program with it keeps to its resolution note alone."""
+    store = s.store
+    old = store.program("rpath", None, "-Wl,--disable-new-dtags")
+    new = noted_by_hand(s, f"={store.d1}/libx.so", "resolution", old)
+    same("start", mask(start(new, env=env), new), mask(start(old, env=env), old))
+    check(store, new, *[x for k, v in env.items() for x in ("--env", f"{k}={v}")])
+    new = noted_by_hand(s, f"={store.d2}/libx.so", "closure", old)
+    same("closure note ignored", mask(start(new, env=env), new), mask(start(old, env=env), old))
+
+
+def planned(store):
+    new = os.path.join(store.place("noted", "bin"), "app")
+    store.closure(store.app, new)
+    return new
+
+
+def test(report, build):
+    with tempfile.TemporaryDirectory(prefix="stormlint-note-") as scratch:
+        store = Store(scratch, build)
+        new = planned(store)
+        for name, value in LIBRARY_PATHS.items():
+            s = Situation(store, "lp")
+            report.test(f"LD_LIBRARY_PATH, {name}", library_path, s, new, value(s))
+        for name, env in PRELOADS.items():
+            s = Situation(store, "pre")
+            report.test(f"LD_PRELOAD, {name}", preload, s, new, env(s))
+        for kind in ("closure", "resolution"):
+            for name, (listed, expected) in LISTS.items():
+                s = Situation(store, "list")
+                report.test(f"{kind}, {name}", hand_made, s, listed(s), kind, expected)
+            for name, how in FATAL.items():
+                report.test(f"{kind}, fatal: {name}", fatal, Situation(store, "fatal"), kind, how)
+        for env in ({}, {"LD_LIBRARY_PATH": store.d2}, {"LD_LIBRARY_PATH": store.b2}):
+            report.test(f"DT_RPATH, {env}", rpath, Situation(store, "rpath"), env)
