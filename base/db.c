@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 extern const char schema_sql[];
@@ -15,6 +16,7 @@ enum {
     CACHE_SLOTS = 256,           /* prepared statements, a power of two; half are ever used */
     APPLICATION_ID = 0x73746f72, /* "stor": tells our files from others' */
     BUSY_MS = 10000,
+    LIMIT_STEPS = 2000, /* of SQLite's machine, some 20 us, between two looks at the clock */
 };
 
 /* A statement and the text it was prepared from. */
@@ -29,7 +31,8 @@ struct db {
     struct stmt slot[CACHE_SLOTS]; /* open addressing by the text's address */
     size_t n_stmts;
     bool in_transaction, fresh;
-    char path[]; /* for error messages */
+    uint64_t limit_ns; /* monotonic: when statements are given up; 0: never */
+    char path[];       /* for error messages */
 };
 
 static int db_error(const struct db *db, const char *doing, struct err *err)
@@ -37,9 +40,10 @@ static int db_error(const struct db *db, const char *doing, struct err *err)
     const int code = sqlite3_errcode(db->handle);
 
     return err_set(err,
-                   code == SQLITE_FULL   ? ENOSPC
-                   : code == SQLITE_BUSY ? EBUSY
-                                         : EIO,
+                   code == SQLITE_FULL        ? ENOSPC
+                   : code == SQLITE_BUSY      ? EBUSY
+                   : code == SQLITE_INTERRUPT ? ETIMEDOUT
+                                              : EIO,
                    "database '%s': cannot %s: %s", db->path, doing, sqlite3_errmsg(db->handle));
 }
 
@@ -51,6 +55,27 @@ static int schema_version(void)
     for (const char *c = schema_sql; *c; c++)
         h = (h ^ (unsigned char)*c) * 16777619u;
     return (int)(h & INT32_MAX);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int is_over(void *data)
+{
+    const struct db *db = data;
+
+    return now_ns() > db->limit_ns;
+}
+
+void db_limit(struct db *db, unsigned ms)
+{
+    db->limit_ns = ms ? now_ns() + (uint64_t)ms * 1000000u : 0;
+    sqlite3_progress_handler(db->handle, ms ? LIMIT_STEPS : 0, ms ? is_over : NULL, db);
 }
 
 int db_exec(struct db *db, const char *sql, struct err *err)

@@ -33,6 +33,12 @@ void db_closep(struct db **db);
 /* Was the file emptied or made by db_open()? */
 bool db_is_fresh(const struct db *db);
 
+/*
+ * Give up on statements that are still running `ms` from now, with -ETIMEDOUT; 0: never. What a
+ * world over the connection answered meanwhile is not to be trusted any more.
+ */
+void db_limit(struct db *db, unsigned ms);
+
 /* Run statements that return nothing. */
 MUST_CHECK int db_exec(struct db *db, const char *sql, struct err *err);
 
