@@ -8,7 +8,8 @@
 
 -- Numbers about the index itself.
 CREATE TABLE meta (
-    key   TEXT PRIMARY KEY,             -- 'generation': grows with every scan that changed something
+    key   TEXT PRIMARY KEY,             -- 'generation': grows with every scan that changed something;
+                                        -- 'unfinished': there while a scan is changing things
     value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -72,6 +72,9 @@ const struct sql index_sql[] = {
     [SQL_SEARCH_DIR_ADD] = {"search-dir-add", "INSERT INTO search_dir VALUES (?, ?)"},
     [SQL_MAX_OBJECT] = {"max-object", "SELECT max(id) FROM object"},
     [SQL_MAX_DIRECTORY] = {"max-directory", "SELECT max(id) FROM directory"},
+    [SQL_MARK] = {"mark", "INSERT OR REPLACE INTO meta VALUES ('unfinished', 1)"},
+    [SQL_MARKED] = {"marked", "SELECT value FROM meta WHERE key = 'unfinished'"},
+    [SQL_UNMARK] = {"unmark", "DELETE FROM meta WHERE key = 'unfinished'"},
     [SQL_BUMP] = {"bump", "INSERT INTO meta VALUES ('generation', 1) "
                           "ON CONFLICT DO UPDATE SET value = value + 1"},
     [SQL_GENERATION] = {"generation", "SELECT value FROM meta WHERE key = 'generation'"},
@@ -102,6 +105,18 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
+/* Say, in the first transaction of a scan, that there will be more of them. */
+static int mark(struct index *index, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_MARK, err);
+    int r = index_is_unfinished(index->db, &index->unfinished, err);
+
+    if (r < 0 || !s)
+        return -err->code;
+    index->marked = true;
+    return stmt_run(s, err);
+}
+
 int index_begin(struct index *index, struct err *err)
 {
     int r;
@@ -111,7 +126,7 @@ int index_begin(struct index *index, struct err *err)
     r = db_begin(index->db, err);
     index->writing = r == 0;
     index->began_ns = now_ns();
-    return r;
+    return r < 0 || index->marked ? r : mark(index, err);
 }
 
 int index_flush(struct index *index, struct err *err)
@@ -430,6 +445,34 @@ int index_bump(struct index *index, struct err *err)
         return r;
     s = index_prepare(index, SQL_BUMP, err);
     return s ? stmt_run(s, err) : -err->code;
+}
+
+int index_finish(struct index *index, bool changed, struct err *err)
+{
+    struct stmt *s;
+    int r = changed || index->unfinished ? index_bump(index, err) : 0;
+
+    if (r == 0 && index->marked) {
+        r = index_begin(index, err);
+        s = r == 0 ? index_prepare(index, SQL_UNMARK, err) : NULL;
+        r = s ? stmt_run(s, err) : -err->code;
+    }
+    if (r == 0)
+        r = index_flush(index, err);
+    index->marked = index->marked && r < 0;
+    return r;
+}
+
+int index_is_unfinished(struct db *db, bool *ret_unfinished, struct err *err)
+{
+    struct stmt *s = db_prepare(db, index_sql[SQL_MARKED].text, err);
+    int r = s ? stmt_step(s, err) : -err->code;
+
+    if (r < 0)
+        return r;
+    *ret_unfinished = r > 0;
+    stmt_reset(s);
+    return 0;
 }
 
 int index_generation(struct db *db, int64_t *ret_generation, struct err *err)

@@ -109,6 +109,14 @@ MUST_CHECK int index_refresh_inodes(struct index *index, int64_t store,
 MUST_CHECK int index_bump(struct index *index, struct err *err);
 MUST_CHECK int index_generation(struct db *db, int64_t *ret_generation, struct err *err);
 
+/*
+ * The end of a scan: `changed` bumps. From the first change up to here the index says of itself
+ * that it is unfinished: what a reader sees is neither the old state nor the new one. A scan that
+ * was killed leaves it so until the next one ends.
+ */
+MUST_CHECK int index_finish(struct index *index, bool changed, struct err *err);
+MUST_CHECK int index_is_unfinished(struct db *db, bool *ret_unfinished, struct err *err);
+
 /* Commit if the last commit was a while ago / now. */
 MUST_CHECK int index_tick(struct index *index, struct err *err);
 MUST_CHECK int index_flush(struct index *index, struct err *err);

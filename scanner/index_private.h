@@ -44,6 +44,9 @@ enum sql_id {
     SQL_SEARCH_DIR_ADD,
     SQL_MAX_OBJECT,
     SQL_MAX_DIRECTORY,
+    SQL_MARK,
+    SQL_MARKED,
+    SQL_UNMARK,
     SQL_BUMP,
     SQL_GENERATION,
     SQL_TOTALS,
@@ -68,6 +71,8 @@ struct index {
     struct arena kept;
     int64_t next_object, next_directory;
     bool writing;
+    bool marked;      /* it is said that a scan is not finished */
+    bool unfinished;  /* so it was before: an earlier scan was killed */
     int64_t began_ns; /* when the transaction did */
 
     /* The run path seen last and its list: a package's objects mostly share one. */

@@ -366,9 +366,9 @@ static int finish(struct scan *scan, struct err *err)
         r = scan_search_dirs(scan, err);
     if (r == 0)
         r = refresh_inodes(scan, err);
-    if (r == 0 && (result->scanned || result->gone || result->refreshed))
-        r = index_bump(scan->index, err);
-    return r < 0 ? r : index_flush(scan->index, err);
+    return r < 0 ? r
+                 : index_finish(scan->index, result->scanned || result->gone || result->refreshed,
+                                err);
 }
 
 /* ---- the passes */
