@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { SILENT_MS = 1000, REDRAW_MS = 100, LINE_MAX_BYTES = 160 };
+enum { SILENT_MS = 1000, REDRAW_MS = 100, LINE_MS = 250, LINE_MAX_BYTES = 160 };
 
 static uint64_t now_ms(void)
 {
@@ -75,4 +76,29 @@ void progress_line_end(struct progress_line *line)
     }
     line->shown = false;
     line->label = NULL;
+}
+
+/* Labels are our own words: nothing in them needs escaping. */
+static void lines_update(struct progress *progress, const char *label, uint64_t done,
+                         uint64_t total)
+{
+    struct progress_lines *lines = (struct progress_lines *)progress;
+    const uint64_t now = now_ms();
+    char text[LINE_MAX_BYTES];
+    int n;
+
+    if (lines->label && !strcmp(lines->label, label) && now < lines->next_ms && done != total)
+        return;
+    lines->label = label;
+    lines->next_ms = now + LINE_MS;
+    n = snprintf(text, sizeof(text),
+                 "{\"label\":\"%s\",\"done\":%" PRIu64 ",\"total\":%" PRIu64 "}\n", label, done,
+                 total);
+    if (n > 0 && (size_t)n < sizeof(text) && write(lines->fd, text, (size_t)n) < 0)
+        lines->fd = -1;
+}
+
+struct progress_lines progress_lines(int fd)
+{
+    return (struct progress_lines){.progress.update = lines_update, .fd = fd};
 }

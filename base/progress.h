@@ -47,6 +47,18 @@ struct progress_line progress_line(FILE *to);
 /* Wipe the line. To be called before anything else is written, and at the end of the work. */
 void progress_line_end(struct progress_line *line);
 
+/*
+ * For programs: on a file descriptor, a few times a second, {"label":...,"done":N,"total":N} and a
+ * line end, written at once. Nobody reads it: nothing happens.
+ */
+struct progress_lines {
+    struct progress progress; /* first, as above */
+    int fd;
+    uint64_t next_ms;
+    const char *label;
+};
+struct progress_lines progress_lines(int fd);
+
 /* What a line says: "label  done/total  12%  345/s". */
 void progress_text(char *text, size_t size, const char *label, uint64_t done, uint64_t total,
                    uint64_t elapsed_ms);

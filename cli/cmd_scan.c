@@ -22,9 +22,10 @@
 struct arguments {
     struct options common; /* of these only --db, --json and the arguments */
     struct scan_options scan;
+    struct progress_lines lines; /* of --progress-fd */
 };
 
-enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE };
+enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE, OPT_PROGRESS };
 
 static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
@@ -33,6 +34,8 @@ static const struct argp_option rows[] = {
     {"closure", OPT_CLOSURE, "FILE", 0, "Scan exactly the paths that FILE lists, one a line", 0},
     {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
+    {"progress-fd", OPT_PROGRESS, "N", 0,
+     "Tell progress on file descriptor N, a JSON object a line", 0},
     {0},
 };
 
@@ -64,6 +67,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_JSON:
         o->json = true;
+        break;
+    case OPT_PROGRESS:
+        n = strtol(arg, &end, 10);
+        if (*end || end == arg || n < 0 || n > 1023)
+            argp_error(state, "'%s' is no file descriptor", arg);
+        a->lines = progress_lines((int)n);
+        a->scan.progress = &a->lines.progress;
         break;
     case ARGP_KEY_ARG:
         o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
