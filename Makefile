@@ -16,6 +16,8 @@ CC     := $(if $(filter default,$(origin CC)),gcc,$(CC))
 O      := build/$(MODE)
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
+# what the service alone needs
+SERVER_PKGS := libmicrohttpd zlib
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
 RULES_URL ?= file://$(or $(PREFIX),/usr/local)/share/doc/stormlint/rules
@@ -47,6 +49,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
+SERVER_LIBS := $(shell pkg-config --libs $(SERVER_PKGS) 2>/dev/null)
 
 # one short line a step; V=1 shows the commands
 Q      := $(if $(V),,@)
@@ -62,7 +65,8 @@ USES_linter  := linter $(USES_loader)
 USES_planner := planner $(USES_linter)
 USES_audit   := audit $(USES_planner)
 USES_check   := check $(USES_loader)
-USES_cli     := cli check $(USES_audit)
+USES_server  := server $(USES_audit)
+USES_cli     := cli check $(USES_server)
 
 LAYERS := $(USES_cli)
 libs    = $(patsubst %,$(O)/lib%.a,$(USES_$(1)))
@@ -73,7 +77,7 @@ build/stormlint: $(O)/stormlint FORCE
 	@cmp -s $< $@ || cp $< $@
 $(O)/stormlint: $(O)/main.o $(call libs,cli)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(SERVER_LIBS) -o $@
 
 # the small one: what it does not call is not linked, and no_db.c stands in place of SQLite
 build/stormlint-apply: $(O)/stormlint-apply FORCE
@@ -90,6 +94,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
 $(O)/libbase.a: $(O)/gen/schema.o
 $(O)/liblinter.a: $(O)/gen/rule_pages.o
+$(O)/libserver.a: $(O)/gen/api_schemas.o $(O)/gen/assets.o
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
@@ -137,6 +142,16 @@ $(O)/gen/rule_pages.c: $(sort $(wildcard docs/rules/*.md))
 	@{ echo 'extern const char *const rule_pages[];'; echo 'const char *const rule_pages[] = {'; \
 	   for page in $^; do echo "\"$$(basename $$page .md)\","; \
 	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $$page; echo ','; done; echo '0};'; } > $@
+
+# so are the schemas of the HTTP interface, and the files of its pages
+$(O)/gen/api_schemas.c: server/schemas.json
+	@mkdir -p $(@D)
+	@{ echo 'extern const char api_schemas[];'; echo 'const char api_schemas[] ='; \
+	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
+WEB := $(sort $(shell find web -type f 2>/dev/null))
+$(O)/gen/assets.c: tools/assets $(WEB)
+	@mkdir -p $(@D)
+	@tools/assets web > $@
 
 # rebuild when the compiler or its flags change
 $(O)/flags: FORCE
@@ -236,6 +251,8 @@ layers: $(LAYERS:%=layer-%)
 	@! grep -ln '<sqlite3\.h>' $(SRC) $(HDR) | grep -vx 'base/db\.c'
 	@! grep -ln '<g\?elf\.h>\|<libelf\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | \
 	  xargs -r grep -ln '<gelf\.h>\|<libelf\.h>' | grep -vx 'scanner/elf_read\.c'
+	@! grep -ln '<microhttpd\.h>' $(SRC) $(HDR) | grep -vx 'server/http\.c'
+	@! grep -ln '<zlib\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | grep -vx 'server/gzip\.c'
 	@! grep -ln '<jansson\.h>' $(SRC) $(HDR) | grep -vx 'base/json\.h'
 layer-%:
 	@for other in $(filter-out $(USES_$*),$(LAYERS)); do \

@@ -9,6 +9,7 @@
  *	planner/  what to do: strategies propose edits, the simulator disposes
  *	audit/    what was: audit files, differences, reports
  *	check/    the real loader under strace, compared call for call
+ *	server/   the index over HTTP: one table of routes, a handler each
  *	cli/      one file a command; this file only lists them
  */
 #include "cli/command.h"
@@ -31,6 +32,7 @@ static const struct command *const commands[] = {
     &cmd_report,
     &cmd_gc,
     &cmd_syspath,
+    &cmd_serve,
     NULL,
     // clang-format on
 };

@@ -1,0 +1,55 @@
+/* What handlers share. */
+#include "server/api.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+int find_program(const struct query *query, const char *id, struct program_row **ret_program,
+                 struct err *err)
+{
+    *ret_program = snapshot_program(query->snapshot, id);
+    return *ret_program ? 0 : err_set(err, ENOENT, "there is no such program");
+}
+
+int find_package(const struct query *query, const char *id, struct package_row **ret_package,
+                 struct err *err)
+{
+    *ret_package = snapshot_package(query->snapshot, id);
+    return *ret_package ? 0 : err_set(err, ENOENT, "there is no such package");
+}
+
+json_t *time_json(int64_t at)
+{
+    const time_t t = (time_t)at;
+    struct tm tm;
+    char text[40] = "";
+
+    if (at && gmtime_r(&t, &tm))
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return json_text(*text ? text : NULL);
+}
+
+json_t *texts_json(const char *const *text, size_t n)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_push(array, json_text(text[i]));
+    return array;
+}
+
+json_t *package_ref_json(const struct package_row *package)
+{
+    json_t *json;
+
+    if (!package)
+        return json_null();
+    json = json_object();
+    json_put_text(json, "id", package->base);
+    json_put_text(json, "path", package->path);
+    json_put_text(json, "pname", package->pname);
+    json_put_text(json, "version", *package->version ? package->version : NULL);
+    json_put_text(json, "output", package->output);
+    return json;
+}

@@ -1,0 +1,70 @@
+/*
+ * Handlers, one file a resource (api_*.c), and what they share. They know queries, replies and
+ * snapshots, never HTTP.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "server/page.h"
+#include "server/service.h"
+
+typedef int handler(struct query *query, struct reply *reply, struct err *err);
+
+/* ---- api_health.c */
+handler get_healthz, get_readyz, get_metrics, get_openapi;
+
+/* ---- api_summary.c */
+handler get_summary, get_badge;
+
+/* ---- api_program.c */
+handler list_programs, get_program;
+
+/* ---- api_trace.c */
+handler get_trace, list_loaders;
+
+/* ---- api_package.c */
+handler list_packages, get_package;
+
+/* ---- api_plan.c */
+handler get_program_plan, get_package_plan, list_plans;
+
+/* ---- api_directory.c */
+handler list_directories;
+
+/* ---- api_finding.c */
+handler list_problems;
+
+/* ---- api_table.c */
+handler list_criteria;
+
+/* ---- api_audit.c */
+handler list_audits, post_audit;
+
+/* ---- api_job.c */
+handler list_jobs, get_job, cancel_job;
+
+/* ---- api_page.c */
+handler get_start, get_table, get_file;
+
+/* ---- shared */
+
+/* The program or package that a segment names. -ENOENT. */
+MUST_CHECK int find_program(const struct query *query, const char *id,
+                            struct program_row **ret_program, struct err *err);
+MUST_CHECK int find_package(const struct query *query, const char *id,
+                            struct package_row **ret_package, struct err *err);
+
+/* "imagemagick.out:bin/magick": what a program is called without hash and version. */
+const char *program_key(const struct query *query, const struct program_row *program);
+
+/* As it stands in lists. New references. */
+json_t *program_json(const struct query *query, const struct program_row *program);
+json_t *package_json(const struct query *query, const struct package_row *package);
+
+/* {"id","path","pname","version","output"}; null for NULL. New reference. */
+json_t *package_ref_json(const struct package_row *package);
+
+/* "2026-11-30T12:00:00Z" of seconds since 1970; null for 0. New reference. */
+json_t *time_json(int64_t at);
+
+json_t *texts_json(const char *const *text, size_t n);

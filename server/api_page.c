@@ -1,0 +1,238 @@
+/* Pages: the dashboard's files, and a plain table for whoever has no scripts. */
+#include "server/api.h"
+#include "server/asset.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the start page takes the table. */
+static const char MARK[] = "<!--offenders-->";
+
+/* ---- HTML */
+
+static void add_text(struct str *to, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            str_add(to, "&amp;");
+            break;
+        case '<':
+            str_add(to, "&lt;");
+            break;
+        case '>':
+            str_add(to, "&gt;");
+            break;
+        case '"':
+            str_add(to, "&quot;");
+            break;
+        case '\'':
+            str_add(to, "&#39;");
+            break;
+        default:
+            str_add_n(to, text, 1);
+        }
+}
+
+static const char *text_of(const json_t *json, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json, key));
+
+    return text ? text : "";
+}
+
+static int64_t number_of(const json_t *json, const char *key)
+{
+    return json_integer_value(json_object_get(json, key));
+}
+
+static void add_row(struct str *to, const json_t *program)
+{
+    const json_t *storm = json_object_get(program, "storm");
+    const json_t *plan = json_object_get(program, "plan");
+    const json_t *after = json_object_get(plan, "after");
+
+    str_add(to, "<tr><td><a href=\"/api/v1/programs/");
+    add_text(to, text_of(program, "id"));
+    str_add(to, "\">");
+    add_text(to, text_of(program, "path"));
+    str_printf(to, "</a></td><td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
+               number_of(storm, "failed_opens"), number_of(storm, "failed_stats"),
+               number_of(storm, "objects"));
+    str_printf(to, "<td>%" PRId64 "</td><td>", number_of(storm, "directories"));
+    if (json_is_object(plan)) {
+        add_text(to, text_of(plan, "strategy"));
+        str_printf(to, "</td><td>%" PRId64,
+                   number_of(after, "failed_opens") + number_of(after, "failed_stats"));
+    } else {
+        str_add(to, "not planned yet</td><td>");
+    }
+    str_add(to, "</td><td>");
+    add_text(to, text_of(program, "exit"));
+    str_add(to, "</td></tr>\n");
+}
+
+/* A column's head; by a click the table is sorted by it. */
+static void add_head(struct str *to, const struct query *query, const char *sort, const char *title)
+{
+    const char *now = query_text(query, "sort"), *q = query_text(query, "q");
+    const bool down = *now == '-' && !strcmp(now + 1, sort), up = !strcmp(now, sort);
+
+    str_printf(to, "<th scope=\"col\"%s><a href=\"/table?sort=%s%s",
+               down ? " aria-sort=\"descending\""
+               : up ? " aria-sort=\"ascending\""
+                    : "",
+               down ? "" : "-", sort);
+    if (q && *q)
+        str_printf(to, "&amp;q=%s", url_escape(query->arena, q));
+    str_printf(to, "\">%s</a></th>", title);
+}
+
+static void add_table(struct str *to, const struct query *query, const json_t *page)
+{
+    const json_t *items = json_object_get(page, "items");
+    const json_t *program;
+    size_t i;
+
+    str_printf(to,
+               "<table>\n<caption>Programs by the calls that fail before they start: %zu of "
+               "%" PRId64 "</caption>\n<thead><tr>",
+               json_array_size(items), number_of(page, "total"));
+    add_head(to, query, "path", "program");
+    add_head(to, query, "failed_opens", "failed opens");
+    add_head(to, query, "failed_stats", "failed stats");
+    add_head(to, query, "objects", "objects");
+    add_head(to, query, "directories", "directories");
+    str_add(to, "<th scope=\"col\">best strategy</th><th scope=\"col\">failing after it</th>"
+                "<th scope=\"col\">outcome</th></tr></thead>\n<tbody>\n");
+    json_array_foreach (items, i, program)
+        add_row(to, program);
+    str_add(to, "</tbody>\n</table>\n");
+}
+
+static void add_next(struct str *to, const struct query *query, const char *next)
+{
+    const char *q = query_text(query, "q");
+
+    if (!next)
+        return;
+    str_printf(to, "<p><a rel=\"next\" href=\"/table?sort=%s&amp;after=%s",
+               query_text(query, "sort"), next);
+    if (q && *q)
+        str_printf(to, "&amp;q=%s", url_escape(query->arena, q));
+    str_add(to, "\">Next page</a></p>\n");
+}
+
+static void add_form(struct str *to, const struct query *query)
+{
+    const char *q = query_text(query, "q");
+
+    str_add(to, "<form method=\"get\" action=\"/table\"><label>Path contains <input name=\"q\" "
+                "value=\"");
+    add_text(to, q ? str_escape(query->arena, q) : "");
+    str_add(to, "\"></label> <button>Search</button></form>\n");
+}
+
+static bool has_style(const struct query *query)
+{
+    struct asset asset;
+    struct err err;
+
+    return asset_find(service_options(query->service)->web, "style.css", query->arena, &asset,
+                      &err) == 0;
+}
+
+/* The table with what belongs to it, as one piece of HTML. */
+static int table_html(struct query *query, struct str *to, struct err *err)
+{
+    struct reply page = {0};
+    int r = list_programs(query, &page, err);
+
+    if (r < 0)
+        return r;
+    add_form(to, query);
+    add_table(to, query, page.json);
+    add_next(to, query, page.next);
+    json_decref(page.json);
+    return 0;
+}
+
+static int reply_html(struct str *html, struct reply *reply)
+{
+    reply->type = "text/html; charset=utf-8";
+    reply->n_text = html->len;
+    reply->text = strdup(html->text);
+    if (!reply->text)
+        abort();
+    return 0;
+}
+
+int get_table(struct query *query, struct reply *reply, struct err *err)
+{
+    struct str html = {.arena = query->arena};
+    int r;
+
+    str_add(&html, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                   "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                   "<title>stormlint: worst offenders</title>\n");
+    if (has_style(query))
+        str_add(&html, "<link rel=\"stylesheet\" href=\"/style.css\">\n");
+    str_add(&html, "</head>\n<body>\n<main>\n<h1>Worst offenders</h1>\n");
+    r = table_html(query, &html, err);
+    if (r < 0)
+        return r;
+    str_printf(&html,
+               "<p>On %s. Everything here as JSON: <a href=\"/api/v1/programs\">programs</a>, "
+               "<a href=\"/openapi.json\">the whole interface</a>.</p>\n"
+               "</main>\n</body>\n</html>\n",
+               query->snapshot->cpu);
+    return reply_html(&html, reply);
+}
+
+int get_start(struct query *query, struct reply *reply, struct err *err)
+{
+    struct str html = {.arena = query->arena};
+    struct asset page;
+    const char *mark;
+    int r;
+
+    if (asset_find(service_options(query->service)->web, "index.html", query->arena, &page, err) <
+        0)
+        return get_table(query, reply, err);
+    str_add_n(&html, (const char *)page.bytes, page.len);
+    mark = strstr(html.text, MARK);
+    if (mark) {
+        const char *whole = html.text;
+
+        html = (struct str){.arena = query->arena};
+        str_add_n(&html, whole, (size_t)(mark - whole));
+        r = table_html(query, &html, err);
+        if (r < 0)
+            return r;
+        str_add(&html, mark + strlen(MARK));
+    }
+    return reply_html(&html, reply);
+}
+
+int get_file(struct query *query, struct reply *reply, struct err *err)
+{
+    struct asset asset;
+    uint64_t hash = 14695981039346656037u;
+    int r = asset_find(service_options(query->service)->web, query->segment[0], query->arena,
+                       &asset, err);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < asset.len; i++)
+        hash = (hash ^ asset.bytes[i]) * 1099511628211u;
+    reply->etag = arena_printf(query->arena, "%016" PRIx64, hash);
+    reply->type = asset_type(asset.path);
+    reply->text = malloc(asset.len + 1);
+    if (!reply->text)
+        abort();
+    memcpy(reply->text, asset.bytes, asset.len);
+    reply->n_text = asset.len;
+    return 0;
+}

@@ -1,0 +1,468 @@
+/* From a request to its answer: routes, tokens, parameters, tags, problem documents, the log. */
+#include "base/str.h"
+#include "server/service_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PATH_MAX_BYTES = 4096,
+    QUERY_MAX_BYTES = 8192,
+    QUICK_MS = 2000, /* for SQL statements of one request */
+    SLOW_MS = 60000,
+    RETRY_S = 5,
+};
+
+static const char PAGE_POLICY[] =
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/* ---- problems */
+
+static const struct kind {
+    int error, status;
+    const char *code;
+} kinds[] = {
+    {EINVAL, 400, "bad-parameter"}, {EACCES, 403, "forbidden"},
+    {ENOENT, 404, "not-found"},     {EEXIST, 409, "conflict"},
+    {EMSGSIZE, 413, "too-large"},   {ENOTSUP, 415, "unsupported-type"},
+    {EBADMSG, 422, "invalid"},      {EAGAIN, 503, "not-ready"},
+    {ETIMEDOUT, 503, "too-slow"},   {EBUSY, 503, "busy"},
+    {0, 500, "internal"}, /* anything else */
+};
+
+static const char *title_of(int status)
+{
+    static const struct title {
+        int status;
+        const char *text;
+    } titles[] =
+        {
+            {400, "Bad request"},
+            {401, "Unauthorized"},
+            {403, "Forbidden"},
+            {404, "Not found"},
+            {405, "Method not allowed"},
+            {409, "Conflict"},
+            {413, "Content too large"},
+            {414, "URI too long"},
+            {415, "Unsupported media type"},
+            {422, "Unprocessable content"},
+            {500, "Internal error"},
+            {503, "Service unavailable"},
+        },
+      *title;
+
+    for_each (title, titles)
+        if (title->status == status)
+            return title->text;
+    return "Error";
+}
+
+static struct http_body *json_body(json_t *json)
+{
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER);
+    size_t len;
+
+    if (!text)
+        abort();
+    len = strlen(text);
+    text[len++] = '\n'; /* in the place of the end */
+    json_decref(json);
+    return http_body(text, len);
+}
+
+void dispatch_problem(struct arena *arena, int status, const char *code, const char *name,
+                      const char *detail, const char *instance, struct result *ret_result)
+{
+    json_t *json = json_object(), *errors, *one;
+
+    (void)arena;
+    json_put_text(json, "type", "about:blank");
+    json_put_text(json, "title", title_of(status));
+    json_put_int(json, "status", status);
+    json_put_text(json, "code", code);
+    json_put_text(json, "detail", detail);
+    json_put_text(json, "instance", instance);
+    if (name) {
+        errors = json_array();
+        one = json_object();
+        json_put_text(one, "parameter", name);
+        json_put_text(one, "detail", detail);
+        json_push(errors, one);
+        json_put(json, "errors", errors);
+    }
+    *ret_result = (struct result){.status = status,
+                                  .type = "application/problem+json",
+                                  .body = json_body(json),
+                                  .retry_after_seconds = status == 503 ? RETRY_S : 0};
+}
+
+static void problem_of(struct arena *arena, int r, const char *name, const struct err *err,
+                       const char *instance, struct result *ret_result)
+{
+    const struct kind *kind = kinds;
+
+    while (kind->error && kind->error != -r)
+        kind++;
+    dispatch_problem(arena, kind->status, kind->code, name, err->text, instance, ret_result);
+}
+
+/* ---- answering */
+
+static void reply_result(struct reply *reply, struct result *ret_result)
+{
+    *ret_result = (struct result){.status = reply->status ? reply->status : 200,
+                                  .type = reply->type,
+                                  .next = reply->next,
+                                  .location = reply->location,
+                                  .etag = reply->etag,
+                                  .stream = reply->stream,
+                                  .retry_after_seconds = reply->retry_after_seconds};
+    if (reply->json) {
+        if (!ret_result->type)
+            ret_result->type = "application/json";
+        ret_result->body = json_body(reply->json);
+    } else if (reply->body) {
+        ret_result->body = reply->body;
+    } else if (reply->text) {
+        ret_result->body = http_body(reply->text, reply->n_text);
+    }
+}
+
+void dispatch_run(struct query *query, struct arena *arena, struct result *ret_result)
+{
+    const struct route *route = query->route;
+    struct reply reply = {0};
+    struct err err = {0};
+    int r;
+
+    if (route->flags & ROUTE_VIEW) {
+        query->view = snapshot_take(query->snapshot);
+        if (!query->view) {
+            dispatch_problem(arena, 503, "not-ready", NULL, "the index is being read anew",
+                             query->path, ret_result);
+            return;
+        }
+        view_begin(query->view, route->flags & ROUTE_SLOW ? SLOW_MS : QUICK_MS);
+    }
+    r = route->handle(query, &reply, &err);
+    if (query->view)
+        snapshot_give(query->snapshot, query->view, r == -EIO || r == -ETIMEDOUT);
+    query->view = NULL;
+    if (r < 0) {
+        json_decref(reply.json);
+        problem_of(arena, r, NULL, &err, query->path, ret_result);
+    } else
+        reply_result(&reply, ret_result);
+}
+
+/* The same URL with another cursor. */
+static const char *link_of(struct arena *arena, const struct http_exchange *x,
+                           const struct query *query, const char *next)
+{
+    struct str link = {.arena = arena};
+    const char *sep = "?";
+
+    str_printf(&link, "<%s", x->path);
+    for (size_t i = 0; i < query->n_arguments; i++) {
+        const struct argument *a = &query->argument[i];
+
+        if (!strcmp(a->name, "after"))
+            continue;
+        str_printf(&link, "%s%s=%s", sep, url_escape(arena, a->name), url_escape(arena, a->value));
+        sep = "&";
+    }
+    str_printf(&link, "%safter=%s>; rel=\"next\"", sep, next);
+    return link.text;
+}
+
+void dispatch_fill(struct http_exchange *x, const struct query *query, const char *etag,
+                   const struct result *result)
+{
+    struct http_answer *a = &x->answer;
+    const bool fine = result->status >= 200 && result->status < 300;
+    const bool page = fine && result->type && str_starts(result->type, "text/html");
+
+    if (!etag)
+        etag = result->etag;
+    a->status = result->status;
+    a->type = result->type ? arena_strdup(&x->arena, result->type) : NULL;
+    a->body = result->body ? http_body_ref(result->body) : NULL;
+    a->stream = result->stream;
+    a->etag = fine && etag ? arena_strdup(&x->arena, etag) : NULL;
+    a->cache_control = fine && etag ? "no-cache" : "no-store";
+    a->location = result->location ? arena_strdup(&x->arena, result->location) : NULL;
+    a->link = fine && result->next ? link_of(&x->arena, x, query, result->next) : NULL;
+    a->content_policy = page ? PAGE_POLICY : NULL;
+    a->retry_after_seconds = result->retry_after_seconds;
+}
+
+void dispatch_keep(const struct query *query, const char *url, unsigned revision,
+                   const struct result *result)
+{
+    if (result->status == 200 && result->body && query->snapshot &&
+        !(query->route->flags & (ROUTE_FRESH | ROUTE_WRITE)))
+        snapshot_keep(query->snapshot, url, result->type, result->next, result->body, revision);
+}
+
+/* ---- the head */
+
+static bool answer_now(struct http_exchange *x, int status, const char *code, const char *detail)
+{
+    struct result result;
+
+    dispatch_problem(&x->arena, status, code, NULL, detail, x->path, &result);
+    dispatch_fill(x, NULL, NULL, &result);
+    http_body_unref(result.body);
+    return true;
+}
+
+static bool answer_problem(struct http_exchange *x, int r, const char *name, const struct err *err)
+{
+    struct result result;
+
+    problem_of(&x->arena, r, name, err, x->path, &result);
+    dispatch_fill(x, NULL, NULL, &result);
+    http_body_unref(result.body);
+    return true;
+}
+
+/* May this request write? True: it was answered that it may not. */
+static bool refuse(struct service *s, struct http_exchange *x)
+{
+    const char *sent = http_header(x, "Authorization");
+    bool has_token, ok;
+
+    pthread_mutex_lock(&s->lock);
+    has_token = *s->token;
+    ok = has_token && sent && str_starts(sent, "Bearer ") && secret_equal(s->token, sent + 7);
+    pthread_mutex_unlock(&s->lock);
+    if (ok && s->jobs)
+        return false;
+    if (!has_token || !s->jobs)
+        return answer_now(x, 403, "read-only",
+                          "this service is read-only: it was started without a token file");
+    x->answer.authenticate = "Bearer realm=\"stormlint\"";
+    return answer_now(x, 401, sent ? "wrong-token" : "no-token",
+                      "writing needs the header 'Authorization: Bearer TOKEN'");
+}
+
+static bool is_too_long(struct http_exchange *x, const struct route *route)
+{
+    const char *text = http_header(x, "Content-Length");
+
+    return text && strtoull(text, NULL, 10) > route->body_max;
+}
+
+static bool no_route(struct http_exchange *x, const char *allow)
+{
+    if (!*allow)
+        return answer_now(x, 404, "no-such-route", "nothing is there; /openapi.json lists what is");
+    x->answer.allow = arena_printf(&x->arena, "%s, OPTIONS", allow);
+    if (!strcmp(x->method, "OPTIONS")) {
+        x->answer.status = 204;
+        return true;
+    }
+    return answer_now(x, 405, "wrong-method",
+                      arena_printf(&x->arena, "this resource knows %s", allow));
+}
+
+static bool begin(void *data, struct http_exchange *x)
+{
+    struct service *s = data;
+    struct query *query;
+    const struct route *route;
+    const char *segment[ROUTE_SEGMENTS_MAX] = {0}, *allow = "";
+
+    x->answer.allow_origin = s->options.cors;
+    if (strlen(x->path) > PATH_MAX_BYTES || strlen(x->query) > QUERY_MAX_BYTES)
+        return answer_now(x, 414, "too-long", "a path may have 4096 bytes, a query 8192");
+    route = route_find(&x->arena, x->method, x->path, segment, &allow);
+    if (!route)
+        return no_route(x, allow);
+    query = arena_alloc(&x->arena, sizeof(*query));
+    query->route = route;
+    query->arena = &x->arena;
+    query->path = x->path;
+    query->service = s;
+    memcpy(query->segment, segment, sizeof(segment));
+    x->route = query;
+    if (route->flags & ROUTE_WRITE) {
+        x->answer.allow_origin = NULL;
+        if (refuse(s, x))
+            return true;
+    }
+    if (route->body_max && is_too_long(x, route))
+        return answer_now(x, 413, "too-large",
+                          arena_printf(&x->arena, "a body may have %zu bytes", route->body_max));
+    x->body_limit = route->body_max;
+    return false;
+}
+
+/* ---- the whole */
+
+static const char *tag_of(const struct service *s, struct snapshot *snap, struct arena *arena,
+                          const char *url, const char *accept, unsigned *ret_revision)
+{
+    size_t planned, to_plan;
+    uint64_t h;
+
+    snapshot_progress(snap, &planned, &to_plan, ret_revision);
+    h = hash_text(hash_text(s->policy_hash, snap->tag), url);
+    h = hash_text(h, accept);
+    if (planned < to_plan) /* how far it is differs from one run of the service to the next */
+        h = hash_text(h, arena_printf(arena, "%" PRIx64 " %u", s->nonce, *ret_revision));
+    return arena_printf(arena, "%016" PRIx64, h);
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static bool recall(struct http_exchange *x, struct query *query, const char *url, const char *etag)
+{
+    struct result result = {.status = 200};
+
+    if (http_knows(x, etag)) {
+        dispatch_fill(x, query, etag, &result);
+        return true;
+    }
+    result.body = snapshot_recall(query->snapshot, url, &x->arena, &result.type, &result.next);
+    if (!result.body)
+        return false;
+    dispatch_fill(x, query, etag, &result);
+    http_body_unref(result.body);
+    return true;
+}
+
+static void run_now(struct http_exchange *x, struct query *query, const char *url, const char *etag,
+                    unsigned revision)
+{
+    struct result result = {0};
+
+    dispatch_run(query, &x->arena, &result);
+    dispatch_keep(query, url, revision, &result);
+    dispatch_fill(x, query, etag, &result);
+    http_body_unref(result.body);
+}
+
+static void answer(struct service *s, struct http_exchange *x, struct query *query)
+{
+    const struct route *route = query->route;
+    const char *url = arena_printf(&x->arena, "%s?%s", x->path, x->query), *etag = NULL;
+    const char *name = NULL, *why_not;
+    unsigned revision = 0;
+    struct err err = {0};
+    int r = url_query(&x->arena, x->query, &query->argument, &query->n_arguments, &err);
+
+    query->accept = or_empty(http_header(x, "Accept"));
+    query->body_type = or_empty(http_header(x, "Content-Type"));
+    query->body = x->body;
+    query->n_body = x->body_len;
+    if (route->flags & (ROUTE_INDEX | ROUTE_VIEW)) {
+        query->snapshot = service_snapshot(s, &x->arena, &why_not);
+        if (!query->snapshot) {
+            (void)answer_now(x, 503, "not-ready", why_not);
+            return;
+        }
+    }
+    if (query->snapshot && !(route->flags & (ROUTE_FRESH | ROUTE_WRITE))) {
+        etag = tag_of(s, query->snapshot, &x->arena, url, "", &revision);
+        if (recall(x, query, url, etag))
+            return;
+    }
+    if (r == 0)
+        r = route_check(route, query->argument, query->n_arguments, &name, &err);
+    if (r < 0)
+        (void)answer_problem(x, r, name, &err);
+    else if (!(route->flags & ROUTE_SLOW))
+        run_now(x, query, url, etag, revision);
+    else if (!tasks_add(&s->tasks, x, query, url, etag, revision, etag != NULL))
+        (void)answer_now(x, 503, "busy", "too many slow requests are waiting already");
+}
+
+static void handle(void *data, struct http_exchange *x)
+{
+    struct service *s = data;
+    struct query *query = (struct query *)(uintptr_t)x->route;
+
+    if (http_too_large(x) && query->route->body_max) {
+        (void)answer_now(
+            x, 413, "too-large",
+            arena_printf(&x->arena, "a body may have %zu bytes", query->route->body_max));
+        return;
+    }
+    answer(s, x, query);
+    snapshot_unref(query->snapshot);
+    query->snapshot = NULL;
+}
+
+/* ---- the end */
+
+static const char *method_label(const char *method)
+{
+    static const char *const known[] = {"GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS"};
+    const char *const *m;
+
+    for_each (m, known)
+        if (!strcmp(*m, method))
+            return *m;
+    return "other";
+}
+
+static void log_access(struct service *s, const struct http_exchange *x, double seconds)
+{
+    struct timespec now;
+    struct tm tm;
+    char when[40] = "", *line;
+    json_t *json;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &tm))
+        (void)strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    json = json_object();
+    json_put_text(json, "time", when);
+    json_put_text(json, "method", x->method);
+    json_put_text(json, "path", x->path);
+    json_put_text(json, "query", x->query);
+    json_put_int(json, "status", x->answer.status);
+    json_put_int(json, "bytes", (int64_t)x->sent_bytes);
+    json_put(json, "ms", json_real((double)(int64_t)(seconds * 1e6) / 1e3));
+    line = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    json_decref(json);
+    pthread_mutex_lock(&s->lock);
+    if (s->log && line) {
+        (void)fprintf(s->log, "%s\n", line);
+        (void)fflush(s->log);
+    }
+    pthread_mutex_unlock(&s->lock);
+    free(line);
+}
+
+static void end(void *data, struct http_exchange *x)
+{
+    struct service *s = data;
+    const struct query *query = x->route;
+    const char *route = query ? query->route->pattern : "none";
+    struct timespec t = {0};
+    char labels[256];
+    double seconds;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    seconds = (double)t.tv_sec + (double)t.tv_nsec / 1e9 - (double)x->start_ns / 1e9;
+    (void)snprintf(labels, sizeof(labels), "route=\"%s\",method=\"%s\",code=\"%d\"", route,
+                   method_label(x->method), x->answer.status);
+    metric_add(s->metrics, M_REQUESTS, labels, 1);
+    (void)snprintf(labels, sizeof(labels), "route=\"%s\"", route);
+    metric_observe(s->metrics, M_SECONDS, labels, seconds);
+    metric_add(s->metrics, M_SENT_BYTES, "", (double)x->sent_bytes);
+    if (s->options.access_log)
+        log_access(s, x, seconds);
+}
+
+const struct http_ops service_ops = {.begin = begin, .handle = handle, .end = end};

@@ -1,0 +1,441 @@
+#include "server/http.h"
+
+#include "base/str.h"
+#include "server/gzip.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    HEAD_MAX = 32 * 1024, /* request line and headers; more is 431 by libmicrohttpd */
+    QUERY_MAX = HEAD_MAX, /* follows from it */
+    STREAM_BLOCK = 32 * 1024,
+    CONNECTIONS_DEFAULT = 12000,
+    FILES_KEPT = 64, /* descriptors that connections must leave to others */
+    STOP_STEP_MS = 20,
+};
+
+struct http {
+    struct MHD_Daemon *daemon;
+    const struct http_ops *ops;
+    void *data;
+    unsigned in_flight; /* atomic */
+};
+
+/* ---- bodies */
+
+struct http_body *http_body(char *bytes, size_t len)
+{
+    struct http_body *body = calloc(1, sizeof(*body));
+
+    if (!body)
+        abort();
+    body->bytes = bytes;
+    body->len = len;
+    body->references = 1;
+    body->gzip = gzip_pack(bytes, len, &body->gzip_len);
+    return body;
+}
+
+struct http_body *http_body_ref(struct http_body *body)
+{
+    __atomic_add_fetch(&body->references, 1, __ATOMIC_RELAXED);
+    return body;
+}
+
+void http_body_unref(struct http_body *body)
+{
+    if (!body || __atomic_sub_fetch(&body->references, 1, __ATOMIC_ACQ_REL))
+        return;
+    free(body->bytes);
+    free(body->gzip);
+    free(body);
+}
+
+static void body_unref(void *body)
+{
+    http_body_unref(body);
+}
+
+/* ---- what a request says */
+
+const char *http_header(const struct http_exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+bool http_too_large(const struct http_exchange *x)
+{
+    return x->too_large;
+}
+
+/* One entity tag of a list: `W/"tag"`. A compressed answer's tag ends in -gz. */
+static bool tag_is(const char *tag, size_t len, const char *etag)
+{
+    const size_t n = strlen(etag);
+
+    if (len == n + 3 && !memcmp(tag + n, "-gz", 3))
+        len -= 3;
+    return len == n && !memcmp(tag, etag, n);
+}
+
+bool http_knows(const struct http_exchange *x, const char *etag)
+{
+    const char *at = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), *end;
+
+    if (!at)
+        return false;
+    if (!strcmp(at, "*"))
+        return true;
+    while ((at = strchr(at, '"')) && (end = strchr(at + 1, '"'))) {
+        if (tag_is(at + 1, (size_t)(end - at - 1), etag))
+            return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+/* Does Accept-Encoding take gzip? `gzip;q=0` refuses it. */
+static bool takes_gzip(const struct http_exchange *x)
+{
+    const char *at = http_header(x, MHD_HTTP_HEADER_ACCEPT_ENCODING);
+
+    for (; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        const size_t space = strspn(at, " \t"), len = strcspn(at + space, " \t;,");
+        const char *name = at + space, *q = name + len, *end = at + strcspn(at, ",");
+
+        if ((len != 4 || strncasecmp(name, "gzip", 4) != 0) && (len != 1 || *name != '*'))
+            continue;
+        q += strspn(q, " \t;");
+        if (q >= end || strncasecmp(q, "q=", 2) != 0)
+            return true;
+        for (q += 2; q < end; q++)
+            if (*q >= '1' && *q <= '9')
+                return true;
+        return false;
+    }
+    return false;
+}
+
+/* ---- answering */
+
+/* A stream on its way out, compressed or not. */
+struct sending {
+    struct http_stream stream;
+    struct gzip_filter *gzip;
+};
+
+static ssize_t sending_read(void *data, uint64_t pos, char *to, size_t max)
+{
+    struct sending *s = data;
+    const long n =
+        s->gzip ? gzip_filter_read(s->gzip, to, max) : s->stream.read(s->stream.data, to, max);
+
+    (void)pos;
+    return n > 0    ? n
+           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                    : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void sending_free(void *data)
+{
+    struct sending *s = data;
+
+    gzip_filter_free(s->gzip);
+    if (s->stream.close)
+        s->stream.close(s->stream.data);
+    free(s);
+}
+
+static struct MHD_Response *stream_response(struct http_answer *answer, bool gzip)
+{
+    struct sending *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        abort();
+    s->stream = answer->stream;
+    s->gzip = gzip ? gzip_filter_new(s->stream.read, s->stream.data) : NULL;
+    answer->stream = (struct http_stream){0};
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, sending_read, s,
+                                             sending_free);
+}
+
+/* The bytes, compressed or not; takes the reference. */
+static struct MHD_Response *body_response(struct http_exchange *x, bool gzip)
+{
+    struct http_body *body = x->answer.body;
+
+    x->answer.body = NULL;
+    x->sent_bytes = gzip ? body->gzip_len : body->len;
+    return MHD_create_response_from_buffer_with_free_callback_cls(
+        x->sent_bytes, gzip ? body->gzip : body->bytes, body_unref, body);
+}
+
+static void put(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value)
+        (void)MHD_add_response_header(response, name, value);
+}
+
+static void put_headers(const struct http_exchange *x, struct MHD_Response *response, bool gzip)
+{
+    const struct http_answer *a = &x->answer;
+    char text[512];
+
+    if (a->etag) {
+        (void)snprintf(text, sizeof(text), "\"%s%s\"", a->etag, gzip ? "-gz" : "");
+        put(response, MHD_HTTP_HEADER_ETAG, text);
+    }
+    if (a->retry_after_seconds) {
+        (void)snprintf(text, sizeof(text), "%u", a->retry_after_seconds);
+        put(response, MHD_HTTP_HEADER_RETRY_AFTER, text);
+    }
+    put(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+    put(response, MHD_HTTP_HEADER_CONTENT_ENCODING, gzip ? "gzip" : NULL);
+    put(response, MHD_HTTP_HEADER_CACHE_CONTROL, a->cache_control);
+    put(response, MHD_HTTP_HEADER_LOCATION, a->location);
+    put(response, MHD_HTTP_HEADER_LINK, a->link);
+    put(response, MHD_HTTP_HEADER_ALLOW, a->allow);
+    put(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, a->authenticate);
+    put(response, "Content-Security-Policy", a->content_policy);
+    put(response, MHD_HTTP_HEADER_ACCESS_CONTROL_ALLOW_ORIGIN, a->allow_origin);
+    put(response, MHD_HTTP_HEADER_VARY, a->type ? MHD_HTTP_HEADER_ACCEPT_ENCODING : NULL);
+    put(response, "X-Content-Type-Options", "nosniff");
+}
+
+static enum MHD_Result send_answer(struct http_exchange *x)
+{
+    struct http_answer *a = &x->answer;
+    struct MHD_Response *response;
+    enum MHD_Result result;
+    bool gzip = false;
+
+    if (a->status == 200 && a->etag && http_knows(x, a->etag)) {
+        a->status = MHD_HTTP_NOT_MODIFIED;
+        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+        a->type = NULL;
+    } else if (a->body) {
+        gzip = a->body->gzip && takes_gzip(x);
+        response = body_response(x, gzip);
+    } else if (a->stream.read) {
+        gzip = takes_gzip(x);
+        response = stream_response(a, gzip);
+    } else {
+        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    }
+    x->answered = true;
+    if (!response)
+        return MHD_NO;
+    put_headers(x, response, gzip);
+    result = MHD_queue_response(x->connection, (unsigned)a->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- the dance */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static size_t unescape_nothing(void *data, struct MHD_Connection *connection, char *text)
+{
+    (void)data;
+    (void)connection;
+    return strlen(text);
+}
+
+/* libmicrohttpd has parted the query already: put it together again, still escaped. */
+static enum MHD_Result add_argument(void *data, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    struct str *query = data;
+
+    (void)kind;
+    str_printf(query, "%s%s", query->len ? "&" : "", key ? key : "");
+    if (value)
+        str_printf(query, "=%s", value);
+    return query->len < QUERY_MAX ? MHD_YES : MHD_NO;
+}
+
+static struct http_exchange *exchange_new(struct http *http, struct MHD_Connection *connection,
+                                          const char *url, const char *method)
+{
+    struct http_exchange *x = calloc(1, sizeof(*x));
+    struct str query = {0};
+
+    if (!x)
+        abort();
+    x->http = http;
+    x->connection = connection;
+    x->start_ns = now_ns();
+    x->method = arena_strdup(&x->arena, method);
+    x->path = arena_strdup(&x->arena, url);
+    query.arena = &x->arena;
+    str_add(&query, "");
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
+    x->query = query.text;
+    __atomic_add_fetch(&http->in_flight, 1, __ATOMIC_RELAXED);
+    return x;
+}
+
+static void take_body(struct http_exchange *x, const char *bytes, size_t len)
+{
+    char *room = (char *)(uintptr_t)x->body;
+
+    if (x->too_large || len > x->body_limit - x->body_len) {
+        x->too_large = true;
+        return;
+    }
+    if (x->body_len + len > x->body_size) {
+        x->body_size = (x->body_len + len) * 2;
+        room = realloc(room, x->body_size);
+        if (!room)
+            abort();
+        x->body = room;
+    }
+    memcpy(room + x->body_len, bytes, len);
+    x->body_len += len;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_len, void **closure)
+{
+    struct http *http = data;
+    struct http_exchange *x = *closure;
+
+    (void)version;
+    if (!x) {
+        x = *closure = exchange_new(http, connection, url, method);
+        return http->ops->begin(http->data, x) ? send_answer(x) : MHD_YES;
+    }
+    if (x->answered) { /* what follows an early answer is thrown away */
+        *upload_len = 0;
+        return MHD_YES;
+    }
+    if (*upload_len) {
+        take_body(x, upload, *upload_len);
+        *upload_len = 0;
+        return MHD_YES;
+    }
+    if (!x->later) {
+        http->ops->handle(http->data, x);
+        if (x->later)
+            return MHD_YES;
+    }
+    return send_answer(x);
+}
+
+static void on_end(void *data, struct MHD_Connection *connection, void **closure,
+                   enum MHD_RequestTerminationCode why)
+{
+    struct http *http = data;
+    struct http_exchange *x = *closure;
+
+    (void)connection;
+    (void)why;
+    if (!x)
+        return;
+    *closure = NULL;
+    http->ops->end(http->data, x);
+    http_body_unref(x->answer.body);
+    if (x->answer.stream.close)
+        x->answer.stream.close(x->answer.stream.data);
+    free((char *)(uintptr_t)x->body);
+    arena_release(&x->arena);
+    free(x);
+    __atomic_sub_fetch(&http->in_flight, 1, __ATOMIC_RELEASE);
+}
+
+void http_later(struct http_exchange *x)
+{
+    x->later = true;
+    MHD_suspend_connection(x->connection);
+}
+
+void http_resume(struct http_exchange *x)
+{
+    MHD_resume_connection(x->connection);
+}
+
+/* ---- start and stop */
+
+/* As many connections as asked for, if the process may open them. */
+static unsigned connections(unsigned wanted)
+{
+    struct rlimit files;
+
+    if (!wanted)
+        wanted = CONNECTIONS_DEFAULT;
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+        return 256;
+    if (files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max < 65536 ? files.rlim_max : 65536;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+        (void)getrlimit(RLIMIT_NOFILE, &files);
+    }
+    if (files.rlim_cur < 2 * FILES_KEPT)
+        return FILES_KEPT / 2;
+    return wanted < files.rlim_cur - FILES_KEPT ? wanted : (unsigned)files.rlim_cur - FILES_KEPT;
+}
+
+int http_start(const struct http_options *o, struct http **ret_http, struct err *err)
+{
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+    struct http *http = calloc(1, sizeof(*http));
+
+    if (!http)
+        abort();
+    http->ops = o->ops;
+    http->data = o->data;
+    http->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, o->fd,
+        MHD_OPTION_THREAD_POOL_SIZE, o->threads ? o->threads : 2U, MHD_OPTION_CONNECTION_LIMIT,
+        connections(o->connections), MHD_OPTION_CONNECTION_TIMEOUT,
+        o->timeout_s ? o->timeout_s : 30U, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX,
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing,
+        NULL, MHD_OPTION_END);
+    if (!http->daemon) {
+        free(http);
+        return err_set(err, errno ? errno : EIO, "cannot start the HTTP server: %s",
+                       strerror(errno));
+    }
+    *ret_http = http;
+    return 0;
+}
+
+void http_stop(struct http *http, unsigned ms)
+{
+    const struct timespec step = {.tv_nsec = STOP_STEP_MS * 1000000L};
+    const MHD_socket fd = MHD_quiesce_daemon(http->daemon);
+
+    for (unsigned waited = 0; waited < ms; waited += STOP_STEP_MS) {
+        if (__atomic_load_n(&http->in_flight, __ATOMIC_ACQUIRE) == 0)
+            break;
+        (void)nanosleep(&step, NULL);
+    }
+    MHD_stop_daemon(http->daemon);
+    if (fd >= 0)
+        (void)close(fd);
+    free(http);
+}
+
+unsigned http_connections(const struct http *http)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return info ? info->num_connections : 0;
+}

@@ -1,0 +1,57 @@
+/*
+ * Jobs: work that a request starts and nobody waits for: scans, one at a time, each in a process of
+ * its own and of lowered priority.
+ *
+ * A job is a file below STATE/jobs, replaced whole at every change, so that jobs survive a restart:
+ * one that was under way is begun again. What the worker does is this program's own command line
+ * (`stormlint scan ...`), so a crash in it is the job's end, and not the service's.
+ *
+ * jobs_tick() and jobs_stop() belong to one thread; everything else may be called by any.
+ */
+#pragma once
+
+#include "base/json.h"
+#include "base/metric.h"
+
+struct jobs;
+struct service_options;
+
+enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED, N_JOB_STATES };
+
+enum { JOBS_WAITING_MAX = 64, JOBS_KEPT = 500, JOB_PATHS_MAX = 1000 };
+
+const char *job_state_name(enum job_state state);
+
+MUST_CHECK int jobs_open(const struct service_options *options, struct metrics *metrics,
+                         struct jobs **ret_jobs, struct err *err);
+void jobs_close(struct jobs *jobs); /* NULL: nothing */
+
+/* Look after the worker, start the next one. */
+void jobs_tick(struct jobs *jobs);
+
+/* End the worker; its job will be begun again by the next service. */
+void jobs_stop(struct jobs *jobs);
+
+/*
+ * Scan the closure of these paths (none: the whole store) of `store`, a directory as programs see
+ * it, below `root`. -EAGAIN: too many are waiting.
+ */
+struct job_order {
+    const char *name; /* as the client calls it */
+    const char *root, *store;
+    const char *const *path;
+    size_t n_paths;
+};
+MUST_CHECK int jobs_add(struct jobs *jobs, const struct job_order *order, int64_t *ret_id,
+                        struct err *err);
+
+/* -ENOENT: there is none; -EEXIST: it has ended already. */
+MUST_CHECK int jobs_cancel(struct jobs *jobs, int64_t id, struct err *err);
+
+/* A job as JSON; NULL: there is none. New reference. */
+json_t *jobs_one(struct jobs *jobs, int64_t id);
+/* All that are kept, newest first. New reference. */
+json_t *jobs_all(struct jobs *jobs);
+
+/* How many are in each state. */
+void jobs_count(struct jobs *jobs, size_t ret_count[N_JOB_STATES]);

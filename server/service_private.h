@@ -1,0 +1,99 @@
+/*
+ * What service.c, dispatch.c and tasks.c share, nobody else.
+ */
+#pragma once
+
+#include "server/route.h"
+#include "server/service.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+enum { SLOW_WORKERS = 2, TASKS_MAX = 256, TOKEN_MAX = 512 };
+
+/* What a request came to; texts in an arena that outlives it, the body one reference. */
+struct result {
+    int status;
+    const char *type, *next, *location, *etag;
+    struct http_body *body;
+    struct http_stream stream;
+    unsigned retry_after_seconds;
+};
+
+/* One piece of slow work, and all who wait for it. */
+struct task {
+    struct task *next_task;
+    struct http_exchange **waiting;
+    size_t n_waiting;
+    bool shared; /* others that ask the same may join */
+    struct query query;
+    const char *url;  /* with the query */
+    const char *etag; /* NULL: none */
+    unsigned revision;
+    struct arena arena;
+};
+
+struct tasks {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct task *first, **last; /* queued and under way; those not begun from `queued` on */
+    struct task *queued;
+    size_t n;
+    bool stop;
+    pthread_t thread[SLOW_WORKERS];
+    unsigned n_threads;
+    struct service *service;
+};
+
+struct service {
+    struct service_options options;
+    struct metrics *metrics;
+    struct jobs *jobs;
+    struct http *http;
+    int64_t started_at;
+    uint64_t policy_hash, nonce;
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t wake;  /* the builder */
+    struct snapshot *snapshot;
+    char problem[1200]; /* why there is none, or why it is not the newest; "" */
+    char token[TOKEN_MAX];
+    FILE *log;
+    bool look, quit; /* for the builder: look at the index; end */
+    bool stop_work;  /* atomic: leave what you do, there is something newer */
+    pthread_t builder;
+    bool has_builder;
+
+    /* of service_tick() alone */
+    struct db *watch;
+    struct moment seen;
+    bool has_seen;
+    uint64_t file_dev, file_ino;
+    int64_t unfinished_since; /* monotonic seconds; 0: it is not */
+    int64_t data_version;     /* when it was looked at then */
+
+    struct tasks tasks;
+};
+
+/* ---- tasks.c */
+
+MUST_CHECK int tasks_start(struct tasks *tasks, struct service *service, struct err *err);
+/* Answer whatever waits with 503, end the threads. */
+void tasks_stop(struct tasks *tasks);
+/* Take a request over; false: too many wait already. The exchange sleeps from here on. */
+bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query,
+               const char *url, const char *etag, unsigned revision, bool shared);
+
+/* ---- dispatch.c */
+
+/* Let the handler answer; an error becomes a problem document. */
+void dispatch_run(struct query *query, struct arena *arena, struct result *ret_result);
+/* A problem by itself. `name`: the parameter at fault, or NULL. */
+void dispatch_problem(struct arena *arena, int status, const char *code, const char *name,
+                      const char *detail, const char *instance, struct result *ret_result);
+/* Put a result into an exchange's answer. The body's reference stays the result's. */
+void dispatch_fill(struct http_exchange *x, const struct query *query, const char *etag,
+                   const struct result *result);
+/* Keep a result for whoever asks the same. */
+void dispatch_keep(const struct query *query, const char *url, unsigned revision,
+                   const struct result *result);

@@ -1,0 +1,132 @@
+/*
+ * Snapshots: what the service knows of one moment of the index.
+ *
+ * Made in the background for every new state of the index, then shared by all requests until the
+ * next one is ready. What is heavy is here once: programs with their storms, packages, plans as
+ * they are made, and finished answers (bodies), which die with the snapshot.
+ */
+#pragma once
+
+#include "loader/storm.h"
+#include "planner/plan.h"
+#include "scanner/index.h"
+#include "server/http.h"
+#include "server/view.h"
+
+#include <pthread.h>
+
+/* What a program's plan comes to; set once, when it is known. */
+struct remedy {
+    bool known;
+    const char *strategy, *scope;      /* of the planner's tables */
+    uint32_t after_opens, after_stats; /* that still fail */
+};
+
+struct program_row {
+    char id[24];         /* stable as long as its path is */
+    struct storm_row of; /* .program: its path */
+    int64_t object;
+    uint32_t package; /* into the snapshot's packages; UINT32_MAX: none */
+    struct remedy remedy;
+};
+
+/* A package's plan, compressed; set once. */
+struct plan_text {
+    char *gzip;               /* NULL: there is none (yet) */
+    size_t gzip_len, raw_len; /* gzip_len 0: it did not get smaller */
+    bool known;               /* planned, or it cannot be */
+    const char *why_not;      /* NULL, or why there is none */
+};
+
+struct package_row {
+    int64_t row;
+    const char *path, *base, *pname, *version, *output, *state;
+    int64_t nar_size; /* bytes; -1: not registered */
+    int64_t objects, files, first_object;
+    uint32_t *program; /* into the snapshot's programs, worst first */
+    uint32_t n_programs;
+    uint64_t failed; /* of its worst program */
+    struct plan_text plan;
+};
+
+/* A directory of packages, as programs see it, and the directory that was "/" when it was read. */
+struct store_row {
+    const char *path, *root;
+};
+
+struct kept; /* a finished answer */
+
+struct snapshot {
+    unsigned references; /* atomic */
+    struct arena arena;
+    struct moment moment;
+    const char *cpu;
+    struct policy policy;      /* with the index's own stores in it */
+    char tag[20];              /* of everything that follows from the index alone */
+    int64_t made_at, index_at; /* seconds since 1970: of the snapshot; the file's last change */
+    struct store_row *store;
+    size_t n_stores;
+    struct index_totals totals;
+    struct storm sum;
+    struct program_row *program; /* worst first */
+    size_t n_programs;
+    uint32_t *by_id;             /* programs, by id */
+    struct package_row *package; /* by base */
+    size_t n_packages;
+
+    pthread_mutex_t lock; /* of what follows, and of remedies and plans */
+    pthread_cond_t view_free;
+    struct view *view[VIEWS]; /* those nobody uses */
+    size_t n_views, n_alive;
+    size_t n_planned, n_to_plan; /* packages with programs */
+    unsigned revision;           /* grows with plans */
+    struct arena remarks;        /* why_not texts */
+    struct kept *kept;
+    size_t kept_bytes;
+
+    pthread_mutex_t heavy_lock;      /* held while it is made */
+    struct directories *directories; /* server/directory.h; NULL: nobody has asked yet */
+};
+
+/*
+ * Read the index as it is now and compute every program's storm. `stop` is looked at now and then:
+ * true ends it with -EAGAIN. -EAGAIN also when the index changes meanwhile.
+ */
+MUST_CHECK int snapshot_make(const char *path, const char *cpu, const struct policy *policy,
+                             const bool *stop, struct snapshot **ret_snapshot, struct err *err);
+struct snapshot *snapshot_ref(struct snapshot *snapshot);
+void snapshot_unref(struct snapshot *snapshot); /* NULL: nothing */
+
+/* A view for one use. Waits while all are in use. NULL: there are none any more. */
+struct view *snapshot_take(struct snapshot *snapshot);
+void snapshot_give(struct snapshot *snapshot, struct view *view, bool failed);
+
+/* A program by id or path, a package by base name or path; NULL: there is none. */
+struct program_row *snapshot_program(const struct snapshot *snapshot, const char *id);
+struct package_row *snapshot_package(const struct snapshot *snapshot, const char *id);
+
+/* Plan every package that has programs, worst first, until done or `stop`. Slow. */
+void snapshot_plan(struct snapshot *snapshot, const bool *stop);
+
+/* `from` with every store that packages of the snapshot lie in. Borrowed from both. */
+struct policy snapshot_policy(struct snapshot *snapshot, const struct policy *from);
+
+/* Copies of what planning changes. */
+struct remedy snapshot_remedy(struct snapshot *snapshot, const struct program_row *program);
+void snapshot_progress(struct snapshot *snapshot, size_t *ret_planned, size_t *ret_to_plan,
+                       unsigned *ret_revision);
+/* The plan of a package as JSON text, malloc()ed; NULL: not known (yet), *ret_why_not says why. */
+char *snapshot_plan_text(struct snapshot *snapshot, const struct package_row *package,
+                         size_t *ret_len, const char **ret_why_not);
+
+/* Finished answers by URL. The body is referenced for the caller; next is copied into `arena`. */
+struct http_body *snapshot_recall(struct snapshot *snapshot, const char *url, struct arena *arena,
+                                  const char **ret_type, const char **ret_next);
+void snapshot_keep(struct snapshot *snapshot, const char *url, const char *type, const char *next,
+                   struct http_body *body, unsigned revision);
+
+/* ---- for tests */
+extern const char *const snapshot_sql[]; /* ends with NULL */
+
+/* 64 bits of FNV-1a over a text; `seed` 0 at first. */
+uint64_t hash_text(uint64_t seed, const char *text);

@@ -1,0 +1,48 @@
+/*
+ * Views: one moment of the index, looked at by one thread at a time.
+ *
+ * A view is a connection, the world over it and loaders for the CPUs asked for. Several views of
+ * one moment are opened together, before anybody needs them: while a scan is under way no new one
+ * could be had. The world is kept between requests, so that what it has fetched is fetched once.
+ */
+#pragma once
+
+#include "base/db.h"
+#include "loader/loader.h"
+
+enum { VIEWS = 5 }; /* two of HTTP's threads, two beside them, the planner's */
+
+/* What tells one state of an index from another. */
+struct moment {
+    uint64_t dev, ino; /* of the file */
+    int64_t generation;
+    int64_t schema;  /* SQLite's count of schema changes: the file may have been emptied */
+    bool unfinished; /* a scan is under way, or was killed */
+};
+
+bool moment_same(const struct moment *a, const struct moment *b);
+
+struct view;
+
+/* -EAGAIN: the index changed between two of them; try again. */
+MUST_CHECK int views_open(const char *path, struct view *ret_view[VIEWS], struct moment *ret_moment,
+                          struct err *err);
+void view_close(struct view *view);
+
+struct db *view_db(struct view *view);
+struct world *view_world(struct view *view);
+
+/* The loader of a CPU ("x86-64-v3"), in working directory "/". -EINVAL: no such CPU. */
+MUST_CHECK int view_loader(struct view *view, const char *cpu, struct loader **ret_loader,
+                           struct err *err);
+
+/*
+ * Begin and end one use: statements are given up after `ms`. -EIO at the end: what was answered
+ * meanwhile may be wrong, and so may the world; it has been replaced.
+ */
+void view_begin(struct view *view, unsigned ms);
+MUST_CHECK int view_end(struct view *view, bool failed, struct err *err);
+
+/* The state of the index at `path` now, as a connection to it sees it. */
+MUST_CHECK int moment_read(struct db *db, const char *path, struct moment *ret_moment,
+                           struct err *err);
