@@ -1,6 +1,6 @@
 /*
  * Following: from the file that somebody starts to the program whose loader runs
- *(docs/wrappers.md).
+ * (docs/wrappers.md).
  *
  *	r = way_follow(world, &(struct hop){.exec = "/bin/app", .cwd = "/"}, &arena, &way, &err);
  *	way.hop[way.n - 1].program is what is left to predict, with .env and .cwd

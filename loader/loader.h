@@ -2,8 +2,9 @@
  * The dynamic loader as a function: who starts what, where, gives the exact list of calls.
  *
  *	struct loader *l = loader_new(world, &cpu, "/", false);
- *	loader_run(l, &(struct start){.program = "/bin/magick", .record = true}, &arena, &trace,
- *&err); loader_free(l);
+ *	struct start start = {.program = "/bin/magick", .record = true};
+ *	r = loader_run(l, &start, &arena, &trace, &err);
+ *	loader_free(l);
  *
  * Nothing is run and nothing is read but through the world. A loader remembers what it has judged,
  * expanded and decomposed, so that many programs of one world cost little each; results do not

@@ -1,9 +1,9 @@
 /*
  * Traces: what a loader did, as data.
  *
- *	request   "asker wants name": one line of somebody's dynamic section, one preload, one
- *dlopen call      one system call on a path, made for a request loaded    one object in memory, in
- *load order
+ *	request   "asker wants name": a line of somebody's dynamic section, a preload, a dlopen
+ *	call      one system call on a path, made for a request
+ *	loaded    one object in memory, in load order
  *
  * Calls point to the request they were made for, requests to the objects that asked and answered,
  * so the list of calls, the tree of who pulled in whom and the totals are views of one thing.

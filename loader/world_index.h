@@ -7,13 +7,13 @@
  *
  * Rows are fetched when they are first asked for, so a look at one program costs little and a look
  * at all of them one pass. Outside the indexed stores, and in directories that nothing searches,
- *the world answers "not covered", which callers take for absent and say so.
+ * the world answers "not covered", which callers take for absent and say so.
  *
  * Of every object the facts that decide a start are there. The rest (imports, versions, layout,
  * notes but the resolution note) only with WORLD_EVERYTHING.
  *
  * The database is borrowed; the world holds a read transaction on it until it is closed, so that
- *all its answers are of one moment.
+ * all its answers are of one moment.
  */
 #pragma once
 

@@ -6,9 +6,9 @@
  *
  * Followed are shell scripts of makeWrapper (all its generations) and of Guix, programs of
  * makeBinaryWrapper, which carry their own description as text, and scripts for Guile by Guix.
- *Nothing is run and no file is read: a script is followed by a strict reader of the few constructs
- *such scripts are made of; a script that holds anything else (`--run`, pipes, command substitution)
- *is not.
+ * Nothing is run and no file is read: a script is followed by a strict reader of the few constructs
+ * such scripts are made of; a script that holds anything else (`--run`, pipes, command substitution)
+ * is not.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
  * Edits: what a strategy wants changed, as data.
  *
  *	struct edits edits = {0};
- *	edit_run_path(&edits, arena, "/nix/store/..-app/bin/app",
- *"/nix/store/..-app/nix-support/..."); edits_apply(&edits, overlay, arena, &err);
+ *	edit_run_path(&edits, arena, "/nix/store/..-app/bin/app", "/nix/store/..-app/farm:/old");
+ *	r = edits_apply(&edits, overlay, arena, &err);
  *
  * An edit is one change to one file (or one farm to be made). Nothing here touches a real file: the
  * planner lays edits over a world and asks the loader model what would come of them. All memory is

@@ -5,9 +5,9 @@
  * element for each component of the run path, in order, joined by ':':
  *
  *	=DIR/NAME	the file is there and readable (every such directory, not only the first)
- *	?DIR		to be searched when the program starts: it has a token, is relative or
- *empty, has an entry glibc-hwcaps, or is not a directory that can be searched now (nothing)	a
- *directory that can be searched and does not have it
+ *	?DIR		to be searched when the program starts: it has a token, is relative or empty,
+ *			has an entry glibc-hwcaps, or is not a directory that can be searched now
+ *	(nothing)	a directory that can be searched and does not have it
  *
  * A name with a slash has no pair, neither has one with an empty list; no pair at all: no note.
  */

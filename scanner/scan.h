@@ -6,8 +6,8 @@
  *	r = scan_run(db, &o, &result, &err);
  *
  * What is registered with the store's database is identified by (path, NAR hash) and read once;
- *what nobody registers is read again when its mark changes. Broken files are facts, unread ones
- *make the result incomplete.
+ * what nobody registers is read again when its mark changes. Broken files are facts, unread ones
+ * make the result incomplete.
  */
 #pragma once
 

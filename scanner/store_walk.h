@@ -7,8 +7,8 @@
  *	package_facts_free(f);
  *
  * Links are recorded, never followed. Regular files are opened in a way that cannot block and
- *cannot follow a link put there meanwhile; devices, FIFOs and sockets are not opened at all.
- *Trouble with a file is a row in `problem`, not an error. A walker belongs to one thread.
+ * cannot follow a link put there meanwhile; devices, FIFOs and sockets are not opened at all.
+ * Trouble with a file is a row in `problem`, not an error. A walker belongs to one thread.
  */
 #pragma once
 

@@ -432,8 +432,7 @@ struct elf_spec elf_program(const char *interp)
 }
 
 /*
- *	marker; for each name: { lea name(%rip),%rdi; mov $1,%esi; call *slot(%rip); marker; }
- *exit(0)
+ *	marker; for each name: { lea name(%rip),%rdi; mov $1,%esi; call *slot(%rip); marker; }; exit(0)
  *
  * The stack is aligned as the kernel leaves it; the one slot lies 8 bytes before the code.
  */
