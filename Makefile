@@ -6,7 +6,7 @@
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make fuzz            every fuzz target for T seconds (default 10)
-#   make install         PREFIX=/usr/local DESTDIR=
+#   make install         PREFIX=/usr/local DESTDIR=; install-resolver: the reader of closure notes
 #   make fmt lint tidy layers    format, check the style, the code, the architecture
 #   make deps            install what is missing (Debian 12; root or sudo)
 #   make help clean
@@ -127,7 +127,7 @@ resolver-aarch64: $(O)/aarch64/libstormlint-resolve.so
 $(O)/aarch64/libstormlint-resolve.so: $(RESOLVER_C) $(wildcard resolver/*.h resolver/module/*.h) Makefile
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)clang --target=aarch64-linux-gnu -I. -D_GNU_SOURCE -idirafter /usr/include/x86_64-linux-gnu $(FREESTANDING) \
+	$(Q)clang --target=aarch64-linux-gnu -I. -D_GNU_SOURCE -isystem /usr/aarch64-linux-gnu/include $(FREESTANDING) \
 	  -mbranch-protection=standard -fuse-ld=lld -Wl,-z,max-page-size=65536 $(RESOLVER_C) -o $@
 
 # schema.sql is the one schema: it is compiled in as a string
@@ -192,7 +192,8 @@ $(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) $(RESOLVER)
+test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) \
+               $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(RESOLVER))
 
 unit: $(UNITS)
 	@tests/unit/run $(UNITS)
@@ -226,8 +227,8 @@ mutate:
 
 ## Style and architecture
 
-SRC := $(sort $(wildcard main*.c no_db.c $(LAYERS:%=%/*.c) tests/*.c tests/*/*.c))
-HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) tests/*.h tests/*/*.h))
+SRC := $(sort $(wildcard main*.c no_db.c $(LAYERS:%=%/*.c) resolver/module/*.c tests/*.c tests/*/*.c))
+HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) resolver/module/*.h tests/*.h tests/*/*.h))
 SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 
 lint:
@@ -246,7 +247,7 @@ fmt:
 	clang-format -i $(SRC) $(HDR)
 
 # no layer includes one that is not in its list; each library has one door
-layers: $(LAYERS:%=layer-%)
+layers: $(LAYERS:%=layer-%) layer-resolver-alone
 	@! grep -Hn 'include "tests/' main*.c $(LAYERS:%=%/*.[ch]) 2>/dev/null || { echo "only tests know tests/"; exit 1; }
 	@! grep -ln '<sqlite3\.h>' $(SRC) $(HDR) | grep -vx 'base/db\.c'
 	@! grep -ln '<g\?elf\.h>\|<libelf\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | \
@@ -259,6 +260,12 @@ layer-%:
 	  ! grep -Hn "#include \"$$other/" $(wildcard $*/*.[ch]) /dev/null || \
 	  { echo "$* must not know $$other"; exit 1; }; done
 
+# inside ld.so there is no C library: constants of the system and the compiler's own headers only
+layer-resolver-alone:
+	@! grep -Hn '#include' resolver/*.[ch] resolver/module/*.[ch] | \
+	  grep -v '"resolver/\|<elf\.h>\|<link\.h>\|<stdbool\.h>\|<stddef\.h>' || \
+	  { echo "the resolver must not know a C library"; exit 1; }
+
 ## Installing
 
 PREFIX ?= /usr/local
@@ -269,6 +276,9 @@ install: all
 	$(if $(wildcard docs/stormlint.1),install -D -m 644 docs/stormlint.1 $(DESTDIR)$(PREFIX)/share/man/man1/stormlint.1)
 	$(if $(wildcard tools/stormlint.bash),install -D -m 644 tools/stormlint.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stormlint)
+# versioned apart from the rest: a new release of stormlint changes no program that names it
+install-resolver: resolver
+	install -D -m 755 $(RESOLVER) $(DESTDIR)$(PREFIX)/lib/libstormlint-resolve.so
 deps:
 	@tools/deps
 bench: all
@@ -291,5 +301,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-scale $(FUZZERS)
+        lint tidy fmt layers install deps bench bench-scale $(FUZZERS) resolver resolver-aarch64 \
+        install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
