@@ -21,9 +21,8 @@ static char *exact(const char *bytes, size_t size)
 
 /* A string's own zero is the second of the two at the end. */
 #define NOTE(text) text, sizeof(text)
-* /
 
-    static const struct closure_row {
+static const struct closure_row {
     const char *what;
     const char *bytes;
     size_t size;
