@@ -115,7 +115,7 @@ static struct object *make(struct store *store, const struct store_object *from)
         .ident_version = EV_CURRENT,
         .ident_pad_zero = true,
         .type = ET_DYN,
-        .machine = EM_X86_64,
+        .machine = from->machine ? from->machine : EM_X86_64,
         .version = EV_CURRENT,
         .phentsize = sizeof(Elf64_Phdr),
         .phnum = 8,
@@ -130,12 +130,19 @@ static struct object *make(struct store *store, const struct store_object *from)
         .layout = from->layout,
         .origin_string = from->origin_string,
         .trailing = from->trailing,
+        .tls_size = from->tls_size,
+        .audit = expand(store, from->audit),
     };
     if (from->soname)
         o->soname = *from->soname ? from->soname : NULL;
     add_needs(store, o, from->needed, NEED_NEEDED);
     add_needs(store, o, from->filter, NEED_FILTER);
     add_versions(store, o, from->verneed);
+    if (from->constant) {
+        o->imports |= IMPORT_DLOPEN;
+        o->dlopen_string = arena_calloc(&store->arena, 1, sizeof(*o->dlopen_string));
+        o->dlopen_string[o->n_dlopen_strings++] = from->constant;
+    }
     return o;
 }
 

@@ -28,6 +28,10 @@ struct store_object {
     unsigned imports, layout;
     bool origin_string;
     uint64_t trailing;
+    uint64_t tls_size;    /* PT_TLS; of static TLS with LAYOUT_STATIC_TLS */
+    const char *audit;    /* DT_AUDIT */
+    uint16_t machine;     /* 0: x86-64 */
+    const char *constant; /* soname-like constant of an importer of dlopen */
 };
 
 struct store {
