@@ -56,8 +56,14 @@ static double ticks_per_us(void)
 
 /* ---- one run */
 
-static _Noreturn void become(const struct timing *t, const char *program, const char *const *argv,
-                             const char *const *env)
+/* What is executed. */
+struct command {
+    const char *const *argv, *const *env;
+    pid_t pid; /* of the last run */
+};
+
+static _Noreturn void become(const struct timing *t, const char *program,
+                             const struct command *command)
 {
     const struct rlimit no_core = {0, 0};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -71,12 +77,13 @@ static _Noreturn void become(const struct timing *t, const char *program, const 
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
         chdir(t->cwd) < 0)
         _exit(126);
-    execve(program, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)env);
+    execve(program, (char *const *)(uintptr_t)command->argv,
+           (char *const *)(uintptr_t)command->env);
     _exit(126);
 }
 
-static int run_once(const struct timing *t, struct timed *timed, const char *const *argv,
-                    const char *const *env, pid_t *ret_pid, struct sample *ret, struct err *err)
+static int run_once(const struct timing *t, struct timed *timed, struct command *command,
+                    struct sample *ret, struct err *err)
 {
     const double start = now_us();
     pid_t pid = fork();
@@ -86,7 +93,7 @@ static int run_once(const struct timing *t, struct timed *timed, const char *con
     if (pid < 0)
         return err_set(err, errno, "a new process: %s", strerror(errno));
     if (pid == 0)
-        become(t, timed->program, argv, env);
+        become(t, timed->program, command);
     fd = pidfd_open(pid, 0);
     ended = fd < 0 || t->limit_ms == 0 ||
             poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)t->limit_ms) > 0;
@@ -98,7 +105,7 @@ static int run_once(const struct timing *t, struct timed *timed, const char *con
         ;
     ret->wall_us = now_us() - start;
     (void)kill(-pid, SIGKILL); /* what it left running */
-    *ret_pid = pid;
+    command->pid = pid;
     if (!ended)
         return err_set(err, ETIMEDOUT, "'%s' ran longer than %u ms", timed->program, t->limit_ms);
     if (WIFEXITED(timed->status) && WEXITSTATUS(timed->status) == 126)
@@ -290,13 +297,14 @@ static int run_rounds(const struct timing *t, unsigned rounds, bool statistics,
             const size_t which = i % 2 ? t->n_timed - 1 - k : k;
             struct timed *timed = &t->timed[which];
             struct sample *s = &sample[which * rounds + i];
-            const char *const *argv =
-                words(t->args ? t->args : version, timed->program, NULL, arena);
-            pid_t pid;
+            struct command command = {
+                .argv = words(t->args ? t->args : version, timed->program, NULL, arena),
+                .env = env,
+            };
 
-            r = run_once(t, timed, argv, env, &pid, s, err);
+            r = run_once(t, timed, &command, s, err);
             if (r == 0 && statistics)
-                read_statistics(arena_printf(arena, "%s.%d", prefix, (int)pid), arena, s);
+                read_statistics(arena_printf(arena, "%s.%d", prefix, (int)command.pid), arena, s);
         }
     }
     if (statistics)

@@ -26,22 +26,23 @@ int inputs_plan_file(struct apply_inputs *inputs, struct arena *arena, const cha
 static int read_plan(struct apply_inputs *inputs, struct arena *arena, json_t *value,
                      struct err *err)
 {
-    json_t *item;
-    size_t i;
-
     if (json_is_string(value))
         return inputs_plan_file(inputs, arena, str_unescape(arena, json_string_value(value)), err);
     if (json_is_object(value))
         return plan_parse(value, "stormlintPlan", arena, add_plan(inputs, arena), err);
-    if (!json_is_array(value))
-        return err_set(err, EINVAL, "stormlintPlan is neither a path nor a plan nor a list");
-    json_array_foreach (value, i, item) {
-        int r = json_is_array(item) ? -EINVAL : read_plan(inputs, arena, item, err);
+    return err_set(err, EINVAL, "stormlintPlan is neither a path nor a plan nor a list of them");
+}
 
-        if (r < 0)
-            return r;
-    }
-    return 0;
+static int read_plans(struct apply_inputs *inputs, struct arena *arena, json_t *value,
+                      struct err *err)
+{
+    int r = 0;
+
+    if (!json_is_array(value))
+        return read_plan(inputs, arena, value, err);
+    for (size_t i = 0; i < json_array_size(value) && r == 0; i++)
+        r = read_plan(inputs, arena, json_array_get(value, i), err);
+    return r;
 }
 
 static int read_policy(struct apply_inputs *inputs, struct arena *arena, json_t *value,
@@ -61,40 +62,57 @@ static int read_policy(struct apply_inputs *inputs, struct arena *arena, json_t 
 
 /* ---- references */
 
-static const char *path_of(const char *word, const struct apply_output *output, size_t n)
+struct outputs {
+    struct arena *arena;
+    struct apply_output *item;
+    size_t n;
+};
+
+static const char *path_of(const struct outputs *outputs, const char *word)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(output[i].name, word) == 0)
-            return output[i].dir;
-    return word;
+    for (size_t i = 0; i < outputs->n; i++)
+        if (strcmp(outputs->item[i].name, word) == 0)
+            return outputs->item[i].dir;
+    return arena_strdup(outputs->arena, word);
 }
 
-/* Both lists are made here, so that an empty one differs from none. */
-static void add_reference(struct arena *arena, const char ***list, size_t *n, const char *path)
+struct references {
+    const char ***list;
+    size_t *n;
+};
+
+static struct references references_of(struct apply_output *output, bool allowed)
 {
-    *list = arena_grow(arena, *list, *n, sizeof(**list));
-    if (path)
-        (*list)[(*n)++] = path;
+    return allowed ? (struct references){&output->allowed, &output->n_allowed}
+                   : (struct references){&output->disallowed, &output->n_disallowed};
+}
+
+/* `word` NULL: only make the list, so that an empty one differs from none. */
+static void add_reference(const struct outputs *outputs, struct references to, const char *word)
+{
+    *to.list = arena_grow(outputs->arena, *to.list, *to.n, sizeof(**to.list));
+    if (word)
+        (*to.list)[(*to.n)++] = path_of(outputs, word);
 }
 
 void inputs_references(struct arena *arena, const char *text, bool allowed,
                        struct apply_output *output, size_t n_outputs)
 {
+    const struct outputs outputs = {arena, output, n_outputs};
+
     for (size_t i = 0; i < n_outputs; i++) {
-        const char ***list = allowed ? &output[i].allowed : &output[i].disallowed;
-        size_t *n = allowed ? &output[i].n_allowed : &output[i].n_disallowed;
+        const struct references to = references_of(&output[i], allowed);
         char *copy = arena_strdup(arena, text), *save = NULL;
 
-        add_reference(arena, list, n, NULL);
+        add_reference(&outputs, to, NULL);
         for (char *word = strtok_r(copy, " \t\n", &save); word;
              word = strtok_r(NULL, " \t\n", &save))
-            add_reference(arena, list, n, path_of(word, output, n_outputs));
+            add_reference(&outputs, to, word);
     }
 }
 
-static int read_references(struct arena *arena, const json_t *words, const char *key,
-                           const char ***list, size_t *n, const struct apply_output *output,
-                           size_t n_outputs, struct err *err)
+static int read_references(const struct outputs *outputs, const json_t *words, struct references to,
+                           struct err *err)
 {
     const json_t *word;
     size_t i;
@@ -102,32 +120,29 @@ static int read_references(struct arena *arena, const json_t *words, const char 
     if (!words || json_is_null(words))
         return 0;
     if (!json_is_array(words))
-        return err_set(err, EINVAL, "outputChecks: %s is no list", key);
-    add_reference(arena, list, n, NULL);
+        return err_set(err, EINVAL, "outputChecks: references are no list");
+    add_reference(outputs, to, NULL);
     json_array_foreach (words, i, word) {
         if (!json_is_string(word))
-            return err_set(err, EINVAL, "outputChecks: %s holds something else than texts", key);
-        add_reference(arena, list, n,
-                      path_of(arena_strdup(arena, json_string_value(word)), output, n_outputs));
+            return err_set(err, EINVAL, "outputChecks: references hold something else than texts");
+        add_reference(outputs, to, json_string_value(word));
     }
     return 0;
 }
 
-static int read_checks(struct arena *arena, const json_t *checks, struct apply_output *output,
-                       size_t n_outputs, struct err *err)
+static int read_checks(const struct outputs *outputs, const json_t *checks, struct err *err)
 {
     int r = 0;
 
-    for (size_t i = 0; i < n_outputs && r == 0; i++) {
-        struct apply_output *o = &output[i];
+    for (size_t i = 0; i < outputs->n && r == 0; i++) {
+        struct apply_output *o = &outputs->item[i];
         const json_t *check = json_object_get(checks, o->name);
 
-        r = read_references(arena, json_object_get(check, "allowedReferences"), "allowedReferences",
-                            &o->allowed, &o->n_allowed, output, n_outputs, err);
+        r = read_references(outputs, json_object_get(check, "allowedReferences"),
+                            references_of(o, true), err);
         if (r == 0)
-            r = read_references(arena, json_object_get(check, "disallowedReferences"),
-                                "disallowedReferences", &o->disallowed, &o->n_disallowed, output,
-                                n_outputs, err);
+            r = read_references(outputs, json_object_get(check, "disallowedReferences"),
+                                references_of(o, false), err);
     }
     return r;
 }
@@ -135,6 +150,7 @@ static int read_checks(struct arena *arena, const json_t *checks, struct apply_o
 int inputs_attrs(struct apply_inputs *inputs, struct arena *arena, const char *path,
                  struct apply_output *output, size_t n_outputs, struct err *err)
 {
+    const struct outputs outputs = {arena, output, n_outputs};
     json_t *root, *plan, *policy;
     int r = json_read_file(path, MAX_ATTRS_BYTES, &root, err);
 
@@ -143,11 +159,11 @@ int inputs_attrs(struct apply_inputs *inputs, struct arena *arena, const char *p
     plan = json_object_get(root, "stormlintPlan");
     policy = json_object_get(root, "stormlintPolicy");
     if (plan && !json_is_null(plan))
-        r = read_plan(inputs, arena, plan, err);
+        r = read_plans(inputs, arena, plan, err);
     if (r == 0 && policy && !json_is_null(policy))
         r = read_policy(inputs, arena, policy, err);
     if (r == 0)
-        r = read_checks(arena, json_object_get(root, "outputChecks"), output, n_outputs, err);
+        r = read_checks(&outputs, json_object_get(root, "outputChecks"), err);
     json_decref(root);
     return r;
 }

@@ -5,38 +5,36 @@
 #include <errno.h>
 #include <string.h>
 
-int check_time(const struct check_options *options, const char *program, const char *before,
-               unsigned rounds, struct arena *arena, struct timed *ret_timed, struct err *err)
+int check_time(const struct time_options *o, struct arena *arena, struct timed *ret_timed,
+               struct err *err)
 {
-    const char **env = arena_calloc(arena, options->n_env + 4, sizeof(*env));
+    const struct check_options *check = o->check;
+    const char **env = arena_calloc(arena, check->n_env + 4, sizeof(*env));
     struct checker *checker;
-    struct timing timing = {.timed = ret_timed, .rounds = rounds, .env = env};
+    struct timing timing = {.timed = ret_timed, .rounds = o->rounds, .env = env};
     size_t n = 0;
-    int r;
+    int r = checker_new(check, &checker, err);
 
-    if (options->root)
-        return err_set(err, ENOTSUP, "--time and --root do not go together");
-    r = checker_new(options, &checker, err);
     if (r < 0)
         return r;
     timing.scratch = checker_scratch(checker);
-    timing.cwd = options->cwd ? options->cwd : timing.scratch;
-    timing.limit_ms = options->limit_ms;
-    if (options->args) {
-        const char **args = arena_calloc(arena, options->n_args + 1, sizeof(*args));
+    timing.cwd = check->cwd ? check->cwd : timing.scratch;
+    timing.limit_ms = check->limit_ms;
+    if (check->args) {
+        const char **args = arena_calloc(arena, check->n_args + 1, sizeof(*args));
 
-        if (options->n_args)
-            memcpy(args, options->args, options->n_args * sizeof(*args));
+        if (check->n_args)
+            memcpy(args, check->args, check->n_args * sizeof(*args));
         timing.args = args;
     }
     env[n++] = arena_printf(arena, "HOME=%s", timing.scratch);
     env[n++] = "PATH=/usr/bin:/bin";
     env[n++] = "LC_ALL=C";
-    for (size_t i = 0; i < options->n_env; i++)
-        env[n++] = options->env[i];
-    ret_timed[timing.n_timed++] = (struct timed){.program = program};
-    if (before)
-        ret_timed[timing.n_timed++] = (struct timed){.program = before};
+    for (size_t i = 0; i < check->n_env; i++)
+        env[n++] = check->env[i];
+    ret_timed[timing.n_timed++] = (struct timed){.program = o->program};
+    if (o->before)
+        ret_timed[timing.n_timed++] = (struct timed){.program = o->before};
     r = timing_run(&timing, arena, err);
     checker_free(checker);
     return r;

@@ -10,12 +10,15 @@
 
 #include <stdio.h>
 
-/*
- * Time `program`, in turns with `before` (NULL: alone), `rounds` runs of each. `ret_timed` has room
- * for two: the program, and the other.
- */
-MUST_CHECK int check_time(const struct check_options *options, const char *program,
-                          const char *before, unsigned rounds, struct arena *arena,
+struct time_options {
+    const struct check_options *check;
+    const char *program;
+    const char *before; /* the unedited program; NULL: none */
+    unsigned rounds;    /* runs of each */
+};
+
+/* Time a program, in turns with the unedited one. `ret_timed` has room for two, in that order. */
+MUST_CHECK int check_time(const struct time_options *options, struct arena *arena,
                           struct timed *ret_timed, struct err *err);
 
 /* `n` columns, 1 or 2: the program as it is, and what it was. */

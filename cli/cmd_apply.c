@@ -310,9 +310,10 @@ static int check_output(const struct options_apply *o, struct world *world,
         if (!name)
             continue; /* a machine without a model: nothing is known of its loader */
         r = cpu_find(name, &cpu, err);
-        if (r == 0)
-            r = loader_run(loader = loader_new(world, &cpu, "/", false), &start, &arena, &trace,
-                           err);
+        if (r == 0) {
+            loader = loader_new(world, &cpu, "/", false);
+            r = loader_run(loader, &start, &arena, &trace, err);
+        }
         if (r == 0 && trace.storm.failed_opens > o->budget) {
             printf("%s: %u failed opens at start-up (%s), the budget is %lu\n",
                    str_escape(&arena, program[i].path), trace.storm.failed_opens, cpu.name,
@@ -402,7 +403,7 @@ static int keep_plan(struct options_apply *o, const struct plan *plan, struct er
 
 static int apply(struct options_apply *o)
 {
-    struct apply_result result;
+    struct apply_result result = {0};
     struct err err = {0};
     int r;
 

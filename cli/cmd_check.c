@@ -328,8 +328,11 @@ static void *worker(void *data)
         if (r == 0 && task->planned)
             hold_against_plan(task, &checked, &arena);
         if (r == 0 && work->options->rounds)
-            r = check_time(&work->options->check, checked.program, work->options->before,
-                           work->options->rounds, &arena, timed, &err);
+            r = check_time(&(struct time_options){.check = &work->options->check,
+                                                  .program = checked.program,
+                                                  .before = work->options->before,
+                                                  .rounds = work->options->rounds},
+                           &arena, timed, &err);
         if (r == 0)
             render(work, task, &checked, timed);
         finish_task(work, task, r < 0 ? &err : &none);

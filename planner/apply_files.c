@@ -27,7 +27,7 @@ static void note_undo(struct apply *apply, enum undo_kind kind, const char *path
     apply->undo[apply->n_undos++] = (struct undo){kind, path, other};
 }
 
-static void close_fd(int *fd)
+static void close_fd(const int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
@@ -258,7 +258,7 @@ static int read_back(struct apply *apply, struct target *t, int fd, const struct
 {
     CLEANUP(arena_release) struct arena arena = {0};
     const struct elf_source source = {.fd = fd, .size = edited->size, .mode = st->st_mode};
-    unsigned char *bytes;
+    unsigned char *bytes = NULL;
     int r = read_all(fd, t->temp, &arena, edited->size, &bytes, err);
 
     if (r == 0 && memcmp(bytes, edited->bytes, edited->size) != 0)
@@ -277,7 +277,7 @@ static bool share_copy(struct apply *apply, struct target *t, const struct elf_e
         CLEANUP(arena_release) struct arena arena = {0};
         CLEANUP(close_fd) int fd = -1;
         struct err ignored;
-        unsigned char *bytes;
+        unsigned char *bytes = NULL;
 
         if (!other->changed || other->subject->node->dev != node->dev ||
             other->subject->node->ino != node->ino || other->applied.new_size != edited->size)
@@ -326,8 +326,8 @@ int files_prepare(struct apply *apply, struct target *t, struct err *err)
                            t->subject->path)
             : disk_path(apply, t, t->subject->path);
     CLEANUP(close_fd) int fd = open(source, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct elf_edited edited;
-    unsigned char *bytes;
+    struct elf_edited edited = {0};
+    unsigned char *bytes = NULL;
     struct stat st;
     int r = 0;
 

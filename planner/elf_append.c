@@ -209,19 +209,21 @@ static void add_phdrs(struct elf_layout *layout)
             load.p_align = f->phdr[i].p_align;
     }
     insert_phdr(f, last + 1, &load);
-    for (size_t i = 0; i < N_ELF_NOTES; i++)
+    for (size_t i = 0; i < N_ELF_NOTES; i++) {
+        const Elf64_Phdr note = {
+            .p_type = PT_NOTE,
+            .p_flags = PF_R,
+            .p_offset = layout->note_at[i],
+            .p_vaddr = note_addr(layout, i),
+            .p_paddr = note_addr(layout, i),
+            .p_filesz = layout->append->note[i].size,
+            .p_memsz = layout->append->note[i].size,
+            .p_align = 4,
+        };
+
         if (layout->note_at[i])
-            insert_phdr(f, f->n_phdrs,
-                        &(Elf64_Phdr){
-                            .p_type = PT_NOTE,
-                            .p_flags = PF_R,
-                            .p_offset = layout->note_at[i],
-                            .p_vaddr = note_addr(layout, i),
-                            .p_paddr = note_addr(layout, i),
-                            .p_filesz = layout->append->note[i].size,
-                            .p_memsz = layout->append->note[i].size,
-                            .p_align = 4,
-                        });
+            insert_phdr(f, f->n_phdrs, &note);
+    }
 }
 
 /* Where an address is now. */
@@ -297,18 +299,17 @@ static void add_hole(const struct elf_layout *layout)
     const uint64_t end =
         f->ehdr.e_phoff + (f->n_phdrs + layout->n_new_phdrs) * raw_phdr_size(&f->raw);
     const uint64_t skip = f->str_offset < end ? end - f->str_offset : 0;
+    const Elf64_Shdr hole = {
+        .sh_type = SHT_PROGBITS,
+        .sh_flags = SHF_ALLOC,
+        .sh_addr = f->str_addr + skip,
+        .sh_offset = f->str_offset + skip,
+        .sh_size = f->str_size - skip,
+        .sh_addralign = 1,
+    };
 
     if (skip < f->str_size)
-        add_section(layout,
-                    &(Elf64_Shdr){
-                        .sh_type = SHT_PROGBITS,
-                        .sh_flags = SHF_ALLOC,
-                        .sh_addr = f->str_addr + skip,
-                        .sh_offset = f->str_offset + skip,
-                        .sh_size = f->str_size - skip,
-                        .sh_addralign = 1,
-                    },
-                    hole_section);
+        add_section(layout, &hole, hole_section);
 }
 
 static void add_sections(const struct elf_layout *layout, struct elf_moved *moved)
@@ -321,19 +322,19 @@ static void add_sections(const struct elf_layout *layout, struct elf_moved *move
     if (f->ehdr.e_type == ET_EXEC && layout->append->move_strings)
         add_hole(layout);
     for (size_t i = 0; i < N_ELF_NOTES; i++) {
+        const Elf64_Shdr note = {
+            .sh_type = SHT_NOTE,
+            .sh_flags = SHF_ALLOC,
+            .sh_addr = note_addr(layout, i),
+            .sh_offset = layout->note_at[i],
+            .sh_size = layout->append->note[i].size,
+            .sh_addralign = 4,
+        };
+
         if (!layout->note_at[i])
             continue;
         moved[f->n_shdrs].appended = true;
-        add_section(layout,
-                    &(Elf64_Shdr){
-                        .sh_type = SHT_NOTE,
-                        .sh_flags = SHF_ALLOC,
-                        .sh_addr = note_addr(layout, i),
-                        .sh_offset = layout->note_at[i],
-                        .sh_size = layout->append->note[i].size,
-                        .sh_addralign = 4,
-                    },
-                    elf_note_kind[i].section);
+        add_section(layout, &note, elf_note_kind[i].section);
     }
 }
 

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # what hooks read, and what derivations set
 # What a build environment must offer to a setup hook, and no more: arrays of hooks, sourced inputs,
 # and the order of a fixup phase as nixpkgs has it. The test's own, written for these tests.
 set -e
