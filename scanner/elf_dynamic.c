@@ -33,6 +33,19 @@ static void read_flags(struct object *o, const Elf64_Dyn *dyn)
     }
 }
 
+/* Where something else begins: what bounds the table of symbols when nothing tells its length. */
+static void keep_table(struct elf_view *view, const Elf64_Dyn *dyn)
+{
+    static const int64_t tags[] = {DT_STRTAB,  DT_HASH,   DT_GNU_HASH, DT_VERSYM,
+                                   DT_VERNEED, DT_VERDEF, DT_RELA,     DT_REL,
+                                   DT_RELR,    DT_JMPREL, DT_INIT,     DT_PLTGOT};
+    const int64_t *tag;
+
+    for_each (tag, tags)
+        if (*tag == dyn->d_tag && view->n_tables < TABLES_MAX)
+            view->table[view->n_tables++] = dyn->d_un.d_ptr;
+}
+
 /* One entry before the first DT_NULL. Strings wait until their table is known. */
 static void read_dyn(struct elf_view *view, const Elf64_Dyn *dyn, struct dynamic *d)
 {
@@ -56,6 +69,7 @@ static void read_dyn(struct elf_view *view, const Elf64_Dyn *dyn, struct dynamic
     };
     const struct tag_place *place;
 
+    keep_table(view, dyn);
     switch (dyn->d_tag) {
     case DT_NEEDED:
     case DT_AUXILIARY:

@@ -148,6 +148,49 @@ static const char *const import_names[] = {
     "dlopen", "dlmopen", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr", "JNI_OnLoad",
 };
 
+/* A word of the GNU hash table, `at` bytes from its start. */
+static bool hash_word(struct elf_view *view, uint64_t at, uint32_t *ret)
+{
+    uint64_t offset, left;
+    const unsigned char *p;
+
+    if (!view_offset(view, view->gnu_hash, &offset, &left) || left < 4 || at > left - 4)
+        return false;
+    p = view_peek(view, SLOT_RECORD, offset + at, 4, 256);
+    if (!p)
+        return false;
+    *ret = view_word(view, p);
+    return true;
+}
+
+/* Symbols up to where the next table begins. */
+static uint64_t symbols_up_to_next_table(const struct elf_view *view)
+{
+    uint64_t end = UINT64_MAX;
+
+    for (size_t i = 0; i < view->n_tables; i++)
+        if (view->table[i] > view->symbols && view->table[i] < end)
+            end = view->table[i];
+    return end == UINT64_MAX
+               ? 0
+               : (end - view->symbols) / (view->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
+}
+
+/* A GNU hash table without a symbol in it: then its first number counts nothing. */
+static bool hash_is_empty(struct elf_view *view)
+{
+    uint32_t n_buckets, n_words, at;
+    uint64_t buckets;
+
+    if (!hash_word(view, 0, &n_buckets) || !hash_word(view, 8, &n_words))
+        return false;
+    buckets = 16 + n_words * (view->is_64 ? UINT64_C(8) : 4);
+    for (uint32_t i = 0; i < n_buckets && i < SYMBOLS_MAX; i++)
+        if (!hash_word(view, buckets + i * UINT64_C(4), &at) || at)
+            return false;
+    return true;
+}
+
 /* How many symbols can be undefined: those before the ones the GNU hash table holds, else all. */
 static size_t count_symbols(struct elf_view *view)
 {
@@ -161,6 +204,11 @@ static size_t count_symbols(struct elf_view *view)
     if (view->gnu_hash && view_offset(view, view->gnu_hash, &offset, &left) && left >= 16) {
         p = view_peek(view, SLOT_RECORD, offset, 16, 16);
         n = p ? view_word(view, p + 4) : 0;
+        if (p && hash_is_empty(view)) {
+            const uint64_t all = symbols_up_to_next_table(view);
+
+            n = all < SYMBOLS_MAX ? (uint32_t)all : SYMBOLS_MAX;
+        }
     } else if (view->hash && view_offset(view, view->hash, &offset, &left) && left >= size) {
         p = view_peek(view, SLOT_RECORD, offset, size, size);
         n = p ? view_word(view, p + size - 4) : 0;
@@ -191,21 +239,6 @@ static const unsigned char *symbol_peek(struct elf_view *view, uint64_t i, size_
     if (ahead > left / size - i)
         ahead = (size_t)(left / size - i);
     return view_peek(view, SLOT_TABLE, offset + i * size, size, ahead * size);
-}
-
-/* A word of the GNU hash table, `at` bytes from its start. */
-static bool hash_word(struct elf_view *view, uint64_t at, uint32_t *ret)
-{
-    uint64_t offset, left;
-    const unsigned char *p;
-
-    if (!view_offset(view, view->gnu_hash, &offset, &left) || left < 4 || at > left - 4)
-        return false;
-    p = view_peek(view, SLOT_RECORD, offset + at, 4, 256);
-    if (!p)
-        return false;
-    *ret = view_word(view, p);
-    return true;
 }
 
 /* Exported JNI_OnLoad, looked up in the GNU hash table as the loader would. */
@@ -281,7 +314,7 @@ static uint64_t count_all(struct elf_view *view)
         if (hash_word(view, chain + i * UINT64_C(4), &at) && at > last)
             last = at;
     if (last < first)
-        return first;
+        return count_symbols(view);
     chain += n_buckets * UINT64_C(4);
     while (last < SYMBOLS_MAX && hash_word(view, chain + (last - first) * UINT64_C(4), &h) &&
            !(h & 1))

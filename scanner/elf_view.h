@@ -37,7 +37,7 @@ struct range {
     uint64_t offset, size;
 };
 
-enum { CONSTANTS_MAX = 32 };
+enum { CONSTANTS_MAX = 32, TABLES_MAX = 16 };
 
 /* Records translated at a time. */
 enum { BLOCK = 32 };
@@ -66,6 +66,8 @@ struct elf_view {
     uint64_t gnu_hash, hash;        /* DT_GNU_HASH, DT_HASH, addresses; 0: none */
     uint64_t verneed, verdef;       /* addresses; 0: none */
     uint64_t verneed_num, verdef_num;
+    uint64_t table[TABLES_MAX]; /* addresses of other tables that the dynamic section names */
+    size_t n_tables;
 };
 
 /* `len` bytes at `offset`; reads up to `ahead` bytes when it reads. NULL: the file has them not. */

@@ -139,6 +139,17 @@ static size_t write_hash(struct writer *w)
     return at;
 }
 
+/* As linkers write it when nothing is offered: one empty bucket, and a first symbol that is none.
+ */
+static size_t write_gnu_hash(struct writer *w)
+{
+    const size_t at = reserve(w, 0, 8);
+
+    add(w, 1, 4), add(w, 1, 4), add(w, 1, 4), add(w, 0, 4);
+    add(w, 0, word(w)), add(w, 0, 4);
+    return at;
+}
+
 /* A word for each import, which the loader fills, and the relocations that tell it so. */
 static void write_rela(struct writer *w)
 {
@@ -248,7 +259,7 @@ static void write_dynamic(struct writer *w, struct elf_image *image)
         return;
     add_string(w, "");
     symbols = write_symbols(w);
-    hash = write_hash(w);
+    hash = spec->gnu_hash ? write_gnu_hash(w) : write_hash(w);
     n_verneed = write_verneed(w, &verneed);
     n_verdef = write_verdef(w, &verdef);
     for (size_t i = 0; i < spec->n_dynamic; i++) {
@@ -262,7 +273,7 @@ static void write_dynamic(struct writer *w, struct elf_image *image)
         write_rela(w);
     if (!spec->want_tables)
         return;
-    put_dyn(w, &fill, DT_HASH, hash);
+    put_dyn(w, &fill, spec->gnu_hash ? DT_GNU_HASH : DT_HASH, hash);
     put_dyn(w, &fill, DT_STRTAB, image->dynstr_off);
     put_dyn(w, &fill, DT_SYMTAB, symbols);
     put_dyn(w, &fill, DT_STRSZ, w->n_strings);

@@ -79,6 +79,7 @@ struct elf_spec {
     uint64_t tls_size;    /* 0: no PT_TLS */
     size_t spare_dynamic; /* DT_NULL entries behind the first */
     size_t trailing;      /* bytes behind everything */
+    bool gnu_hash;        /* a GNU hash table without a symbol in it, instead of DT_HASH */
 };
 
 struct elf_image {

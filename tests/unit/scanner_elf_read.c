@@ -82,6 +82,20 @@ static struct elf_image write_everything(struct arena *arena)
     return elf_write(arena, &spec);
 }
 
+/* A hash table that holds no symbol says nothing about how many are wanted. */
+static void imports_behind_an_empty_hash(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct elf_spec spec = everything();
+    struct elf_image image;
+
+    (void)state;
+    spec.gnu_hash = true;
+    image = elf_write(&arena, &spec);
+    assert_int_equal(read_bytes(&arena, image.bytes, image.size)->imports,
+                     IMPORT_DLOPEN | IMPORT_DLADDR | IMPORT_DL_ITERATE_PHDR);
+}
+
 static void reads_everything(void **state)
 {
     CLEANUP(arena_release) struct arena arena = {0};
@@ -324,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_everything),
+        cmocka_unit_test(imports_behind_an_empty_hash),
         cmocka_unit_test(keeps_soname_like_constants),
         cmocka_unit_test(all_classes_and_orders_agree),
         cmocka_unit_test(any_truncation_is_survived),
