@@ -163,7 +163,10 @@ void diff_text(const struct diff *diff, FILE *to, struct arena *arena)
                 p->after ? str_escape(arena, p->after->version) : "-");
     }
     for (size_t i = 0; i < diff->n_over; i++)
-        fprintf(to, "%sover the budget: %s\n", i ? "" : "\n", diff->over[i]);
+        fprintf(to,
+                "%s"
+                "over the budget: %s\n",
+                i ? "" : "\n", diff->over[i]);
 }
 
 /* ---- Markdown */

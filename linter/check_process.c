@@ -80,36 +80,60 @@ void check_mixed_libc(struct check *check)
 
 /* ---- versions */
 
-/* Is `loaded` known as `name`: asked for by it, or opened as it? The loader looks no further. */
-static bool is_known_as(const struct trace *t, const struct loaded *loaded, const char *name)
-{
-    const int index = (int)(loaded - t->loaded);
+/*
+ * What the loader knows its objects by: every name that was asked for, and what was opened. Open
+ * addressing, at most half full.
+ */
+struct known {
+    const char *name;
+    int index; /* into loaded; -1: asked for in vain, which another rule tells */
+};
 
-    if (str_same(loaded->path, name))
-        return true;
-    if (loaded->object && loaded->object->ldso && str_same(loaded->soname, name))
-        return true; /* the loader knows its own soname */
-    for (size_t i = 0; i < t->n_requests; i++)
-        if (t->request[i].answer == index && !strcmp(t->request[i].name, name))
-            return true;
-    return false;
+struct known_names {
+    struct known *slot;
+    uint32_t mask;
+};
+
+static struct known *known_slot(const struct known_names *names, const char *name)
+{
+    uint32_t i = intern_hash(name, strlen(name)) & names->mask;
+
+    while (names->slot[i].name && strcmp(names->slot[i].name, name) != 0)
+        i = (i + 1) & names->mask;
+    return &names->slot[i];
 }
 
-static const struct loaded *version_file(const struct trace *t, const char *file)
+static void know(const struct known_names *names, const char *name, int index)
 {
-    for (size_t i = 0; i < t->n_loaded; i++)
-        if (t->loaded[i].node && is_known_as(t, &t->loaded[i], file))
-            return &t->loaded[i];
-    return NULL;
+    struct known *slot = known_slot(names, name);
+
+    if (!slot->name || slot->index < 0)
+        *slot = (struct known){name, index};
 }
 
-/* Was the file asked for in vain? Then another rule tells. */
-static bool is_missing(const struct trace *t, const char *name)
+static struct known_names known_names(struct arena *arena, const struct trace *t)
 {
-    for (size_t i = 0; i < t->n_requests; i++)
-        if (t->request[i].answer < 0 && !strcmp(t->request[i].name, name))
-            return true;
-    return false;
+    struct known_names names = {.mask = 15};
+
+    while (names.mask < 2 * (t->n_requests + 2 * t->n_loaded))
+        names.mask = names.mask * 2 + 1;
+    names.slot = arena_calloc(arena, names.mask + 1, sizeof(*names.slot));
+    for (size_t i = 0; i < t->n_loaded; i++) {
+        const struct loaded *l = &t->loaded[i];
+
+        if (!l->node)
+            continue;
+        know(&names, l->path, (int)i);
+        if (l->object && l->object->ldso && l->soname)
+            know(&names, l->soname, (int)i); /* the loader knows its own soname */
+    }
+    for (size_t i = 0; i < t->n_requests; i++) {
+        const int answer = t->request[i].answer;
+
+        if (answer < 0 || t->loaded[answer].node)
+            know(&names, t->request[i].name, answer);
+    }
+    return names;
 }
 
 static bool defines(const struct object *object, const char *version)
@@ -143,32 +167,41 @@ static void one_version(struct check *check, const struct loaded *by, const stru
     evidence(check, f, "started: %s", check->object->path);
 }
 
+/* One object's wants, those of one file after the other. */
+static void versions_of(struct check *check, const struct known_names *names,
+                        const struct loaded *by)
+{
+    const struct object *o = by->object;
+    const struct known *known = NULL;
+    const char *last = NULL;
+
+    for (size_t k = 0; o && k < o->n_verneed; k++) {
+        const struct version *want = &o->verneed[k];
+        const struct loaded *file;
+
+        if (last != want->file)
+            known = known_slot(names, want->file);
+        last = want->file;
+        if (want->weak || (known->name && known->index < 0))
+            continue;
+        file = known->name ? &check->trace->loaded[known->index] : NULL;
+        /* a file without any versions gets a warning of the loader, no more */
+        if (!file || (file->object && file->object->n_verdef && !defines(file->object, want->name)))
+            one_version(check, by, want, file);
+    }
+}
+
 void check_version_need_unmet(struct check *check)
 {
     const struct trace *t = check->trace;
+    struct known_names names;
 
     if (t->profile.libc != LIBC_GLIBC || t->exit == EXIT_MISSING || t->exit == EXIT_BAD)
         return; /* musl does not look at versions; what is missing is told by another rule */
-    for (size_t i = 0; i < t->n_loaded; i++) {
-        const struct object *o = t->loaded[i].object;
-        const char *last = NULL;
-        const struct loaded *file = NULL;
-
-        if (t->loaded[i].phase)
-            continue;
-        for (size_t k = 0; o && k < o->n_verneed; k++) {
-            const struct version *want = &o->verneed[k];
-
-            if (!last || strcmp(last, want->file) != 0)
-                file = version_file(t, want->file);
-            last = want->file;
-            /* a file without any versions gets a warning of the loader, no more */
-            if (!want->weak && (file || !is_missing(t, want->file)) &&
-                (!file ||
-                 (file->object && file->object->n_verdef && !defines(file->object, want->name))))
-                one_version(check, &t->loaded[i], want, file);
-        }
-    }
+    names = known_names(check->arena, t);
+    for (size_t i = 0; i < t->n_loaded; i++)
+        if (t->loaded[i].phase == 0)
+            versions_of(check, &names, &t->loaded[i]);
 }
 
 /* ---- what it costs */
