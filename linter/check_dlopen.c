@@ -3,6 +3,7 @@
  */
 #include "linter/check.h"
 
+#include "linter/danger.h"
 #include "loader/declared.h"
 
 static const char *names_of(struct check *check, const struct declared *d)
@@ -90,6 +91,20 @@ static bool is_declared(const struct declared_list *list, const char *name)
     return false;
 }
 
+/*
+ * Is it the bare name of a library that a package would bring? Not pieces of names, not paths (no
+ * search finds them), not what the C library or the loader themselves are: linkers and debuggers
+ * are full of those.
+ */
+static bool is_library_name(const char *name)
+{
+    const size_t len = strlen(name);
+
+    return str_starts(name, "lib") && len && name[len - 1] != '.' && !strchr(name, '/') &&
+           strcmp(name, "libc.so") != 0 && !danger_is("glibc-family", DANGER_BY_SONAME, name) &&
+           !danger_is("loader", DANGER_BY_SONAME, name);
+}
+
 void check_dlopen_undeclared(struct check *check)
 {
     const struct object *o = check->object->object;
@@ -101,8 +116,8 @@ void check_dlopen_undeclared(struct check *check)
     for (size_t i = 0; i < declared.n; i++) {
         const char *name = declared.item[i].name[0];
 
-        if (declared.item[i].source != DLOPEN_CONSTANT || is_needed(o, name) ||
-            is_declared(&declared, name))
+        if (declared.item[i].source != DLOPEN_CONSTANT || !is_library_name(name) ||
+            is_needed(o, name) || is_declared(&declared, name))
             continue;
         if (n++ < 6)
             str_printf(&list, "%s%s", list.len ? ", " : "", shown(check, name));
