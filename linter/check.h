@@ -160,6 +160,12 @@ void check_note_malformed(struct check *check);
 void check_note_bypasses_runtime_dir(struct check *check);
 void check_note_without_reader(struct check *check);
 
+/* check_closure.c: the same of closure notes */
+const char *closure_note_problem(const struct object *object);
+void closure_note_stale(struct check *check);
+void closure_note_without_reader(struct check *check);
+bool has_resolver(struct check *check, const struct object *object);
+
 /* check_farm.c */
 void check_farm_link_dangling(struct check *check);
 void check_farm_soname_collision(struct check *check);

@@ -70,6 +70,8 @@ void check_note_malformed(struct check *check)
         problem = o->problem;
     if (problem)
         report_object(check, check->object, NULL, "its note: %s", shown(check, problem));
+    if (closure_note_problem(o))
+        report_object(check, check->object, "closure", "%s", closure_note_problem(o));
 }
 
 /* ---- stale */
@@ -139,6 +141,7 @@ void check_note_stale(struct check *check)
     struct node **with, **without;
     struct world *reading, *bare;
 
+    closure_note_stale(check);
     if (!o->object->resolution.bytes || !o->loader || n == 0)
         return;
     with = arena_calloc(check->arena, n, sizeof(struct node *));
@@ -242,7 +245,9 @@ void check_note_without_reader(struct check *check)
         o->loader ? world_walk(check->closure->world, NULL, o->loader) : (struct place){.error = 2};
     const struct object *ldso = at.error ? NULL : world_object(check->closure->world, at.node);
 
-    if (o->object->resolution.bytes && ldso && ldso->ldso && ldso->ldso->reads_note == READER_NONE)
+    closure_note_without_reader(check);
+    if (o->object->resolution.bytes && ldso && ldso->ldso &&
+        ldso->ldso->reads_note == READER_NONE && !has_resolver(check, o->object))
         report_object(check, o, NULL, "it has a resolution note, which '%s' does not read",
                       shown(check, o->loader));
 }

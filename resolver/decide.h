@@ -48,9 +48,9 @@ struct resolver {
     bool off;
     bool inherits; /* some object seen so far has DT_RPATH and no DT_RUNPATH */
 
-    struct closure closure;   /* of the program; rows.at NULL: none */
-    struct rows own;          /* the program's resolution note; at NULL: none */
-    const char *library_path; /* LD_LIBRARY_PATH; NULL: not set, or empty */
+    struct closure_note closure; /* of the program; rows.at NULL: none */
+    struct rows own;             /* the program's resolution note; at NULL: none */
+    const char *library_path;    /* LD_LIBRARY_PATH; NULL: not set, or empty */
 
     /* What it remembers. */
     enum { PATH_UNSEEN, PATH_PLAIN, PATH_OPAQUE } library_path_state;

@@ -31,7 +31,7 @@ static bool is_closed(const char *at, uint64_t size)
     return at && size > 2 && size <= NOTE_SIZE_MAX && !at[size - 1] && !at[size - 2];
 }
 
-bool closure_open(struct closure *ret_closure, const void *descriptor, uint64_t size)
+bool closure_open(struct closure_note *ret_closure, const void *descriptor, uint64_t size)
 {
     const char *at = descriptor, *end = at + size, *run_path, *needed;
 
@@ -45,7 +45,7 @@ bool closure_open(struct closure *ret_closure, const void *descriptor, uint64_t 
         at = text_next(at, end);
     if (!at)
         return false;
-    *ret_closure = (struct closure){
+    *ret_closure = (struct closure_note){
         .run_path = run_path,
         .needed = needed,
         .rows = {.at = at, .end = end, .cursor = at, .width = 3},
@@ -53,7 +53,7 @@ bool closure_open(struct closure *ret_closure, const void *descriptor, uint64_t 
     return true;
 }
 
-bool closure_is_for(const struct closure *closure, const char *run_path,
+bool closure_is_for(const struct closure_note *closure, const char *run_path,
                     const char *(*next)(void *data), void *data)
 {
     const char *noted = closure->needed, *name;

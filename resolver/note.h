@@ -41,20 +41,20 @@ struct rows {
 };
 
 /* A closure note taken apart. Strings are the descriptor's. */
-struct closure {
+struct closure_note {
     const char *run_path;
     const char *needed; /* the first of them; an empty one ends them */
     struct rows rows;
 };
 
 /* False: not a closure note of this version. */
-bool closure_open(struct closure *ret_closure, const void *descriptor, uint64_t size);
+bool closure_open(struct closure_note *ret_closure, const void *descriptor, uint64_t size);
 
 /*
  * Was the note made for a program with this run path (NULL: none) and these needed names? `next`
  * gives one name after the other, then NULL.
  */
-bool closure_is_for(const struct closure *closure, const char *run_path,
+bool closure_is_for(const struct closure_note *closure, const char *run_path,
                     const char *(*next)(void *data), void *data);
 
 /* False: not a resolution note. */

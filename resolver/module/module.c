@@ -147,7 +147,7 @@ static unsigned long tag_value(const struct link_map *map, long tag)
     return -1UL;
 }
 
-static bool is_about(const struct closure *closure, const struct link_map *program)
+static bool is_about(const struct closure_note *closure, const struct link_map *program)
 {
     const unsigned long run_path = tag_value(program, DT_RUNPATH);
     const unsigned long text = tag_value(program, DT_STRTAB);

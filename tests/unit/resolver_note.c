@@ -48,7 +48,7 @@ static void opens(void **state UNUSED)
 
     for_each (row, closures) {
         char *bytes = exact(row->bytes, row->size);
-        struct closure closure;
+        struct closure_note closure;
 
         if (closure_open(&closure, bytes, row->size) != row->valid)
             fail_msg("%s", row->what);
@@ -83,7 +83,7 @@ static void is_for(void **state UNUSED)
         {"/a:/b", {"libx.so", "liby.so", "libz.so"}, false},
         {"/a:/b", {NULL}, false},
     };
-    struct closure closure;
+    struct closure_note closure;
 
     assert_true(closure_open(&closure, bytes, sizeof(bytes)));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -97,7 +97,7 @@ static void finds(void **state UNUSED)
 {
     static const char bytes[] = "1\0\0\0.\0a\0=/1\0/x\0b\0=/2\0.\0b\0=/3\0/x\0c\0\0/y\0a\0=/4\0";
     char *copy = exact(bytes, sizeof(bytes));
-    struct closure closure;
+    struct closure_note closure;
 
     assert_true(closure_open(&closure, copy, sizeof(bytes)));
     /* in order, out of order, round the end, twice the same */
@@ -118,7 +118,7 @@ static void finds_nothing_in_pieces(void **state UNUSED)
 {
     static const char three[] = "1\0\0\0.\0a\0";
     static const char two[] = "a\0=/1\0b\0";
-    struct closure closure;
+    struct closure_note closure;
     struct rows rows;
 
     assert_true(closure_open(&closure, three, sizeof(three)));
