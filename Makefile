@@ -281,7 +281,7 @@ install-resolver: resolver
 	install -D -m 755 $(RESOLVER) $(DESTDIR)$(PREFIX)/lib/libstormlint-resolve.so
 deps:
 	@tools/deps
-bench: all
+bench: all resolver
 	@bench/run
 bench-scale: all $(O)/bench/synthetic
 	@bench/scale
