@@ -118,12 +118,49 @@ static bool edit_is_done(const struct target *t, const struct edit *e, struct ar
     return true;
 }
 
+/* Do two lists of edits say the same, store paths without their hashes? */
+static bool same_edits(const struct edits *a, const struct edits *b, const struct policy *policy,
+                       struct arena *arena)
+{
+    json_t *x = edits_json(a, policy, arena), *y = edits_json(b, policy, arena);
+    const bool same = json_equal(x, y);
+
+    json_decref(x);
+    json_decref(y);
+    return same;
+}
+
+/* Notes leave needed list and run path as they were: are they there, and do they say the same? */
+static bool notes_are_done(const struct target *t, struct arena *arena)
+{
+    const struct edits *edits = &t->object->edits;
+    const struct object *now = t->subject->object;
+    struct edits found = {.n = edits->n};
+
+    found.item = arena_memdup(arena, edits->item, edits->n * sizeof(*edits->item));
+    for (size_t i = 0; i < found.n; i++) {
+        struct edit *e = &found.item[i];
+
+        if (e->kind == EDIT_NOTE) {
+            e->note = now->resolution;
+        } else if (e->kind == EDIT_CLOSURE) {
+            e->note = now->closure;
+            e->audit = now->audit ? now->audit : "";
+        } else {
+            return false;
+        }
+        if (e->note.size == 0)
+            return false;
+    }
+    return found.n > 0 && same_edits(&found, edits, t->policy, arena);
+}
+
 static bool is_done(const struct target *t, struct arena *arena)
 {
     const struct edits *edits = &t->object->edits;
 
     if (!edits_find(edits, EDIT_NEEDED, NULL) && !edits_find(edits, EDIT_RUN_PATH, NULL))
-        return false;
+        return notes_are_done(t, arena);
     for (size_t i = 0; i < edits->n; i++)
         if (!edit_is_done(t, &edits->item[i], arena))
             return false;
@@ -163,6 +200,8 @@ static int check_done(struct target *t, struct arena *arena, struct err *err)
         if (trace->exit != EXIT_OK)
             return err_set(err, EIO, "'%s' was edited before, and does not start: %s", s->path,
                            trace->exit_text);
+        if (edits_find(&t->object->edits, EDIT_NOTE, NULL) && !trace->profile.reader)
+            continue; /* planned for a loader that reads notes */
         if (!after || !same_storm(&trace->storm, &after[i]))
             return err_set(err, EIO,
                            "'%s' was edited before, and does not start as planned: %u failed opens "
@@ -186,18 +225,6 @@ static enum method method_of(const struct plan_object *object)
             strcmp(scope_name(strategy_of((enum method)i)->scope), object->scope) == 0)
             return (enum method)i;
     return N_METHODS;
-}
-
-/* Do two lists of edits say the same, store paths without their hashes? */
-static bool same_edits(const struct edits *a, const struct edits *b, const struct policy *policy,
-                       struct arena *arena)
-{
-    json_t *x = edits_json(a, policy, arena), *y = edits_json(b, policy, arena);
-    const bool same = json_equal(x, y);
-
-    json_decref(x);
-    json_decref(y);
-    return same;
 }
 
 static const char *propose(struct target *t, enum method method, struct arena *arena,
@@ -251,28 +278,13 @@ static int stale(struct apply *apply, struct target *t, const char *why, struct 
     return 0;
 }
 
-/* A note that is there already is the one edit that leaves no other trace. */
-static bool only_same_note(const struct target *t)
-{
-    const struct note *now = &t->subject->object->resolution;
-
-    for (size_t i = 0; i < t->edits.n; i++) {
-        const struct edit *e = &t->edits.item[i];
-
-        if (e->kind != EDIT_NOTE || e->note.size != now->size ||
-            (now->size && memcmp(e->note.bytes, now->bytes, now->size) != 0))
-            return false;
-    }
-    return t->edits.n > 0;
-}
-
 static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
 {
     const enum method method = method_of(t->object);
     const char *why = guard(t, apply->arena), *gate;
     int r = 0;
 
-    if (why && is_done(t, apply->arena))
+    if (is_done(t, apply->arena))
         return check_done(t, apply->arena, err);
     if (!why && method == METHOD_NONE)
         return 0;
@@ -284,11 +296,6 @@ static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
         why = propose(t, method, apply->arena, err, &r);
     if (r == 0 && why)
         r = stale(apply, t, why, err);
-    if (r == 0 && only_same_note(t)) {
-        t->edits = (struct edits){0};
-        t->applied.state = APPLIED_DONE;
-        t->applied.before = t->applied.after = t->subject->trace->storm;
-    }
     return r;
 }
 

@@ -7,7 +7,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { NEEDED = 1, RUN_PATH = 2, LONG = 4, RENAME = 8, NOTE = 16, NO_NOTE = 32 };
+enum {
+    NEEDED = 1,
+    RUN_PATH = 2,
+    LONG = 4,
+    RENAME = 8,
+    NOTE = 16,
+    NO_NOTE = 32,
+    CLOSURE = 64,
+    NO_CLOSURE = 128
+};
 
 static struct elf_change choose(unsigned bits)
 {
@@ -32,6 +41,14 @@ static struct elf_change choose(unsigned bits)
         change.descriptor = (struct note){descriptor, sizeof(descriptor)};
     } else if (bits & NO_NOTE) {
         change.note = NOTE_REMOVE;
+    }
+    if (bits & CLOSURE) {
+        change.closure = NOTE_SET;
+        change.closure_descriptor = (struct note){descriptor, sizeof(descriptor)};
+        change.audit = bits & LONG ? "/a/long/path/to/an/audit/module/lib.so" : "/a";
+    } else if (bits & NO_CLOSURE) {
+        change.closure = NOTE_REMOVE;
+        change.audit = "";
     }
     return change;
 }
