@@ -272,6 +272,7 @@ PREFIX ?= /usr/local
 install: all
 	install -D -m 755 build/stormlint $(DESTDIR)$(PREFIX)/bin/stormlint
 	install -D -m 755 build/stormlint-apply $(DESTDIR)$(PREFIX)/bin/stormlint-apply
+	install -D -m 644 nix/stormlint-hook.sh $(DESTDIR)$(PREFIX)/share/stormlint/stormlint-hook.sh
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/stormlint/rules docs/rules/*.md
 	$(if $(wildcard docs/stormlint.1),install -D -m 644 docs/stormlint.1 $(DESTDIR)$(PREFIX)/share/man/man1/stormlint.1)
 	$(if $(wildcard tools/stormlint.bash),install -D -m 644 tools/stormlint.bash \

@@ -132,12 +132,18 @@ def test_own_library(b):
                     "-fPIC", "-Wl,-soname,libown.so")
     b.store.program("app", f"-L{b.store.app}/lib", "-Wl,--no-as-needed", "-lown",
                     f"-Wl,-rpath,{b.store.app}/lib")
+    levels = f"{b.store.app}/lib/glibc-hwcaps/x86-64-v2"
+    os.makedirs(levels)
+    shutil.copy(f"{b.store.app}/lib/libown.so", levels)
     b.store.plan(b.stormlint, b.plan_file)
     before = b.output()
     b.apply()
-    same("link", os.readlink(f"{b.store.app}/nix-support/stormlint/farm/libown.so"),
-         "../../../lib/libown.so")
+    farm = f"{b.store.app}/nix-support/stormlint/farm"
+    same("link", os.readlink(f"{farm}/libown.so"), "../../../lib/libown.so")
+    same("link", os.readlink(f"{farm}/glibc-hwcaps/x86-64-v2/libown.so"),
+         "../../../../../lib/glibc-hwcaps/x86-64-v2/libown.so")
     same("what it says", b.output(), before)
+    must(b.stormlint, "check", b.path())
 
 
 def test_copies(b):

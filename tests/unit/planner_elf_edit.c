@@ -105,10 +105,11 @@ static void test_refusals(void **state)
     static const struct elf_dyn lifted[] = {
         {DT_RUNPATH, "/nix/store/x/nix-support/stormlint/farm:/a", 0}};
     static const struct elf_dyn libc[] = {{DT_SONAME, "libc.so.6", 0}};
+    static const struct elf_dyn packed[] = {{DT_NEEDED, "liba.so", 0}, {0x8000024, NULL, 0}};
     static const struct elf_note go = {"Go", 4, "id", 2};
-    struct elf_spec spec[8];
-    static const char *const rule[] = {"byte-order", "type",   "static", "filter",
-                                       "rpath",      "lifted", "loader", "go"};
+    struct elf_spec spec[9];
+    static const char *const rule[] = {"byte-order", "type",   "static", "filter",  "rpath",
+                                       "lifted",     "loader", "go",     "relrhack"};
     const struct elf_change change = {.needed = two, .n_needed = 2, .run_path = "/b"};
 
     (void)state;
@@ -122,6 +123,7 @@ static void test_refusals(void **state)
     spec[5].dynamic = lifted, spec[5].n_dynamic = 1;
     spec[6].dynamic = libc, spec[6].n_dynamic = 1;
     spec[7].note = &go, spec[7].n_notes = 1;
+    spec[8].dynamic = packed, spec[8].n_dynamic = 2;
     for (size_t i = 0; i < ARRAY_LEN(spec); i++) {
         const struct elf_image image = elf_write(&arena, &spec[i]);
         struct elf_edited edited;
