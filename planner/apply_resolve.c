@@ -318,6 +318,37 @@ static const char *farm_of(const struct target *t, struct arena *arena)
     return package && t->dir ? str_join(arena, t->dir, farm->path + strlen(package) + 1) : NULL;
 }
 
+/* Does an earlier program's farm lead one of these names elsewhere? */
+static bool farms_clash(const struct apply *apply, const struct target *t)
+{
+    const struct edit *mine = edits_find(&t->edits, EDIT_FARM, NULL);
+
+    for (const struct target *other = apply->target; mine && other < t; other++) {
+        const struct edit *farm = edits_find(&other->edits, EDIT_FARM, mine->path);
+
+        for (size_t i = 0; farm && i < farm->n_links; i++)
+            for (size_t k = 0; k < mine->n_links; k++)
+                if (strcmp(farm->link[i].name, mine->link[k].name) == 0 &&
+                    strcmp(farm->link[i].target, mine->link[k].target) != 0)
+                    return true;
+    }
+    return false;
+}
+
+/* A program whose plan was made anew may need a farm of its own, as in any plan. */
+static int own_farm(struct apply *apply, struct target *t, struct subject_query *query,
+                    struct err *err)
+{
+    int r;
+
+    if (!t->applied.replanned || !farms_clash(apply, t))
+        return 0;
+    query->farm = arena_printf(apply->arena, "%s-%s", t->subject->farm, str_base(t->subject->path));
+    t->subject = arena_alloc(apply->arena, sizeof(*t->subject));
+    r = subject_init(t->subject, query, apply->arena, err);
+    return r < 0 ? r : replan(t, apply->arena, err);
+}
+
 static int resolve_object(struct apply *apply, struct target *t, const struct program *program,
                           size_t n, struct err *err)
 {
@@ -356,7 +387,8 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
         return err_set(err, EINVAL, "'%s' leads out of '%s'", path,
                        t->dir ? t->dir : "its directory");
     t->applied.cpu = t->subject->level[t->subject->policy_level].cpu.name;
-    return resolve_edits(apply, t, err);
+    r = resolve_edits(apply, t, err);
+    return r < 0 ? r : own_farm(apply, t, &query, err);
 }
 
 int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err)

@@ -12,7 +12,7 @@ import time
 
 from elf import Elf
 from report import Failed, must, run, same
-from store import Store, snapshot
+from store import MAIN, Store, snapshot
 
 KILLS = int(os.environ.get("KILLS", "20"))
 MANY = tuple(f"app{i}" for i in range(12))
@@ -203,6 +203,29 @@ def test_stale_library(b):
     same("runs", b.output()[0], 3)
     if "libmore.so" not in Elf(b.path()).needed():
         raise Failed("the new library is not lifted")
+
+
+def test_clash(b):
+    """Two programs, planned anew, that need different files of one name: a farm each."""
+    other = f"{b.store.app}/other"
+    os.makedirs(other)
+    b.store.compile("int f7(void) { return 70; }", f"{other}/lib7.so", "-shared", "-fPIC",
+                    "-Wl,-soname,lib7.so")
+    for name in ("app", "second"):
+        first = [f"-L{other}", "-l7", f"-Wl,-rpath,{other}"] if name == "second" else []
+        flags = [f"-L{b.store.lib(0)}", "-l0", f"-Wl,-rpath-link,{b.store.lib(0)}",
+                 *[f"-Wl,-rpath,{b.store.lib(i)}" for i in reversed(range(8))]]
+        b.store.compile(MAIN, b.path(name), "-Wl,--no-as-needed", *first, *flags)
+    b.store.plan(b.stormlint, b.plan_file)
+    before = b.output("app"), b.output("second")
+    plan = b.plan()
+    for obj in plan["objects"]:
+        obj["expect"]["needed"].append("libstale.so")  # as if made for an older build
+    b.write_plan(plan)
+    b.apply("--stale", "replan")
+    same("what they say", (b.output("app"), b.output("second")), before)
+    farms = sorted(os.listdir(f"{b.store.app}/nix-support/stormlint"))
+    same("farms", farms, ["farm", "farm-second"])
 
 
 def test_gone(b):
@@ -468,7 +491,7 @@ def test_closure(b):
 
 
 TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library, test_copies, test_other_hashes, test_stale,
-         test_stale_library, test_gone, test_broken_promise, test_payload, test_wrong_output,
+         test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]
 
