@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINE = 8 * 1024 * 1024, MAX_LINES = 4 * 1000 * 1000 };
+enum { MAX_BYTES = 1 << 30, MAX_LINE = 8 * 1024 * 1024, MAX_LINES = 4 * 1000 * 1000 };
 
 struct reading {
     struct audit *audit;
@@ -256,7 +256,12 @@ int audit_read(const char *path, struct arena *arena, struct audit *ret_audit, s
 
     if (!file)
         return err_set(err, errno, "'%s': %s", path, strerror(errno));
-    r = read_lines(&reading, file);
+    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > MAX_BYTES) {
+        r = err_set(err, EFBIG, "'%s': too large for an audit", path);
+    } else {
+        rewind(file);
+        r = read_lines(&reading, file);
+    }
     (void)fclose(file);
     if (r == 0)
         *ret_audit = audit;

@@ -240,11 +240,12 @@ static void match_finding(void *data, size_t a, size_t b)
     struct diff *d = m->diff;
 
     if (a == SIZE_MAX && is_open(&d->b->finding[b])) {
-        d->new_finding = arena_grow(m->arena, d->new_finding, d->n_new, sizeof(*d->new_finding));
+        d->new_finding =
+            arena_grow(m->arena, d->new_finding, d->n_new, sizeof(struct audit_finding *));
         d->new_finding[d->n_new++] = &d->b->finding[b];
     } else if (b == SIZE_MAX && is_open(&d->a->finding[a])) {
         d->fixed_finding =
-            arena_grow(m->arena, d->fixed_finding, d->n_fixed, sizeof(*d->fixed_finding));
+            arena_grow(m->arena, d->fixed_finding, d->n_fixed, sizeof(struct audit_finding *));
         d->fixed_finding[d->n_fixed++] = &d->a->finding[a];
     }
 }
@@ -327,9 +328,9 @@ void diff_make(const struct audit *a, const struct audit *b, const struct diff_l
     if (diff.n_programs > 1)
         qsort(diff.program, diff.n_programs, sizeof(*diff.program), by_change);
     if (diff.n_new > 1)
-        qsort(diff.new_finding, diff.n_new, sizeof(*diff.new_finding), by_severity);
+        qsort(diff.new_finding, diff.n_new, sizeof(struct audit_finding *), by_severity);
     if (diff.n_fixed > 1)
-        qsort(diff.fixed_finding, diff.n_fixed, sizeof(*diff.fixed_finding), by_severity);
+        qsort(diff.fixed_finding, diff.n_fixed, sizeof(struct audit_finding *), by_severity);
     judge(&m);
     *ret_diff = diff;
 }

@@ -203,14 +203,15 @@ static void program_row(const struct report *r, FILE *to, const struct audit_pro
 
     fprintf(to,
             "<tr><td><code>%s</code>%s%s%s<span class=\"bar\" style=\"width:%.1f%%\"></span></td>",
-            html(r, p->key), strcmp(p->exit, "ok") ? " <span class=\"error\">" : "",
-            strcmp(p->exit, "ok") ? html(r, p->exit) : "", strcmp(p->exit, "ok") ? "</span>" : "",
+            html(r, p->key), strcmp(p->exit, "ok") != 0 ? " <span class=\"error\">" : "",
+            strcmp(p->exit, "ok") != 0 ? html(r, p->exit) : "",
+            strcmp(p->exit, "ok") != 0 ? "</span>" : "",
             worst ? 100.0 * (double)failed / (double)worst : 0.0);
     fprintf(to, "<td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>",
             p->storm.failed_opens, p->storm.failed_stats, p->storm.objects);
     if (p->plan)
         fprintf(to, "<td>%s %s</td><td class=\"n\">%llu</td></tr>\n", html(r, p->plan->strategy),
-                strcmp(p->plan->strategy, "none") ? html(r, p->plan->scope) : "",
+                strcmp(p->plan->strategy, "none") != 0 ? html(r, p->plan->scope) : "",
                 (unsigned long long)storm_failed(&p->plan->after));
     else
         fputs("<td class=\"soft\">not planned</td><td class=\"n\"></td></tr>\n", to);
@@ -224,7 +225,7 @@ static void program_details(const struct report *r, FILE *to, const struct audit
             "<details><summary><code>%s</code>: %s %s, %llu failed calls become "
             "%llu</summary>\n<p>%s <span class=\"soft\">[%s]</span></p>\n",
             html(r, p->key), html(r, plan->strategy),
-            strcmp(plan->strategy, "none") ? html(r, plan->scope) : "",
+            strcmp(plan->strategy, "none") != 0 ? html(r, plan->scope) : "",
             (unsigned long long)storm_failed(&p->storm),
             (unsigned long long)storm_failed(&plan->after), html(r, plan->reason),
             html(r, plan->rule));
@@ -315,8 +316,8 @@ static void print_findings(const struct report *r, FILE *to)
                 to,
                 "<tr><td class=\"%s\">%s%s%s</td><td>%s</td><td><code>%s</code><br>%s</td></tr>\n",
                 severity_name(f->severity), severity_name(f->severity),
-                f->standing && strcmp(f->standing, "open") ? ", " : "",
-                f->standing && strcmp(f->standing, "open") ? html(r, f->standing) : "",
+                f->standing && strcmp(f->standing, "open") != 0 ? ", " : "",
+                f->standing && strcmp(f->standing, "open") != 0 ? html(r, f->standing) : "",
                 html(r, f->rule), html(r, f->identity), html(r, f->message));
         }
         table_end(to);
