@@ -8,11 +8,19 @@ enum { MAX_PAYLOAD = 4096, MAX_PHNUM = 64 };
 void check_interp_outside_store(struct check *check)
 {
     const char *interp = check->object->object->interp;
+    struct place at;
 
-    if (is_started(check->object->object) && check->object->package &&
-        !closure_in_store(check->closure, interp))
+    if (!is_started(check->object->object) || !check->object->package)
+        return;
+    if (!closure_in_store(check->closure, interp)) {
         report_object(check, check->object, shown(check, interp),
                       "the interpreter '%s' is outside the store", shown(check, interp));
+        return;
+    }
+    at = world_walk(check->closure->world, NULL, interp);
+    if (at.error && !at.assumed)
+        report_object(check, check->object, subject_path(check, interp),
+                      "the interpreter '%s' does not exist", shown(check, interp));
 }
 
 /* Machines where no PT_GNU_STACK means an executable stack. */
