@@ -76,8 +76,8 @@ int policy_parse(json_t *json, const char *where, struct arena *arena, struct po
                  struct err *err)
 {
     struct policy p = defaults;
-    const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none", *resolver = NULL;
-    json_t *store = NULL, *allowed = NULL, *disallowed = NULL;
+    const char *schema = NULL, *name = NULL, *cpu = NULL, *reader = "none", *resolver;
+    json_t *store = NULL, *allowed = NULL, *disallowed = NULL, *library = NULL;
     int overrides = p.overrides, absolute = p.absolute, cautious = p.cautious;
     int interpreters = p.interpreters, renew = p.renew, worth = (int)p.reader_saving;
     int small = (int)p.small_graph, saving = (int)p.min_saving, lift = (int)p.lift_saving;
@@ -86,9 +86,9 @@ int policy_parse(json_t *json, const char *where, struct arena *arena, struct po
 
     if (json_unpack_ex(
             json, &bad, JSON_STRICT,
-            "{s:s, s?s, s?s, s?s, s?s, s?b, s?b, s?i, s?b, s?b, s?b, s?i, s?i, s?i, s?o, "
+            "{s:s, s?s, s?s, s?s, s?o, s?b, s?b, s?i, s?b, s?b, s?b, s?i, s?i, s?i, s?o, "
             "s?o, s?o}",
-            "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader, "resolver", &resolver,
+            "schema", &schema, "name", &name, "cpu", &cpu, "reader", &reader, "resolver", &library,
             "interpreters", &interpreters, "renew", &renew, "reader_saving", &worth, "overrides",
             &overrides, "absolute", &absolute, "cautious", &cautious, "small_graph", &small,
             "min_saving", &saving, "lift_saving", &lift, "stores", &store, "allowed_references",
@@ -98,6 +98,7 @@ int policy_parse(json_t *json, const char *where, struct arena *arena, struct po
         return err_set(err, EINVAL, "'%s': schema is '%s', expected '" POLICY_SCHEMA "'", where,
                        schema);
     if (strcmp(reader, reader_resolver) == 0) {
+        resolver = library ? json_string_value(library) : NULL;
         if (!resolver || *resolver != '/')
             return err_set(err, EINVAL,
                            "'%s': reader 'resolver' wants its library's absolute path "
@@ -174,12 +175,10 @@ json_t *policy_json(const struct policy *policy)
 
     json_put_text(out, "name", policy->name);
     json_put_text(out, "reader", policy->resolver ? reader_resolver : reader_name(policy->reader));
-    if (policy->resolver) {
-        json_put_text(out, "resolver", policy->resolver);
-        json_put(out, "interpreters", json_boolean(policy->interpreters));
-        json_put(out, "renew", json_boolean(policy->renew));
-        json_put_int(out, "reader_saving", policy->reader_saving);
-    }
+    json_put_text(out, "resolver", policy->resolver);
+    json_put(out, "interpreters", json_boolean(policy->interpreters));
+    json_put(out, "renew", json_boolean(policy->renew));
+    json_put_int(out, "reader_saving", policy->reader_saving);
     json_put(out, "overrides", json_boolean(policy->overrides));
     json_put(out, "absolute", json_boolean(policy->absolute));
     json_put(out, "cautious", json_boolean(policy->cautious));
