@@ -17,9 +17,10 @@ struct audit_arguments {
     uint32_t budget;
     bool no_plan, only;
     struct arena *arena;
+    struct progress_lines lines; /* of --progress-fd */
 };
 
-enum { OPT_POLICY = 0x200, OPT_NO_PLAN, OPT_ONLY, OPT_BUDGET, OPT_SUPPRESSIONS };
+enum { OPT_POLICY = 0x200, OPT_NO_PLAN, OPT_ONLY, OPT_BUDGET, OPT_SUPPRESSIONS, OPT_PROGRESS };
 
 static const struct argp_option rows[] = {
     {"output", 'o', "FILE", 0, "Where the audit is written; '-': to the terminal", 0},
@@ -29,6 +30,8 @@ static const struct argp_option rows[] = {
     {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
     {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
      "What is known, and why (default: " SUPPRESSIONS ", when it is there)", 0},
+    {"progress-fd", OPT_PROGRESS, "N", 0,
+     "Tell progress on file descriptor N, a JSON object a line", 0},
     {0},
 };
 
@@ -64,6 +67,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_BUDGET:
         a->budget = number("--probe-budget", arg, state);
+        break;
+    case OPT_PROGRESS:
+        a->lines = progress_lines((int)(number("--progress-fd", arg, state) & 1023));
         break;
     case OPT_SUPPRESSIONS:
         a->suppressions = arg;
@@ -150,7 +156,8 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
     o.lint = (struct lint_options){.cpu = &linting.setting.cpu,
                                    .cwd = linting.setting.cwd,
                                    .probe_budget = a->budget,
-                                   .progress = &line->progress};
+                                   .progress = a->lines.progress.update ? &a->lines.progress
+                                                                        : &line->progress};
     r = audit_make(&linting.closure, &o, a->arena, &audit, err);
     progress_line_end(line);
     if (r == 0)

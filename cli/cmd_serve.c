@@ -154,6 +154,7 @@ static int check_options(struct serve_options *o, struct policy *policy, struct 
         return r;
     s->cpu = arena_strdup(&o->common.arena, cpu.name);
     s->policy = policy;
+    s->policy_file = o->policy ? absolute(&o->common.arena, o->policy) : NULL;
     s->index = absolute(&o->common.arena, options_db(&o->common));
     s->program = "/proc/self/exe";
     choose_state(o);

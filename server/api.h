@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "audit/audit.h"
 #include "base/str.h"
 #include "server/page.h"
 #include "server/service.h"
@@ -32,13 +33,19 @@ handler get_program_plan, get_package_plan, list_plans;
 handler list_directories;
 
 /* ---- api_finding.c */
-handler list_problems;
+handler list_findings, list_audit_findings, list_rules, get_rule, list_problems;
 
 /* ---- api_table.c */
 handler list_criteria;
 
 /* ---- api_audit.c */
-handler list_audits, post_audit;
+handler list_audits, get_audit, get_audit_file, delete_audit, list_audit_programs, list_history;
+
+/* ---- api_post.c */
+handler post_audit;
+
+/* ---- api_diff.c */
+handler get_diff;
 
 /* ---- api_job.c */
 handler list_jobs, get_job, cancel_job;
@@ -47,6 +54,16 @@ handler list_jobs, get_job, cancel_job;
 handler get_start, get_table, get_file;
 
 /* ---- shared */
+
+/* The audit that an id names: of the archive, or "index". To be closed. Slow for the latter. */
+struct looked_at {
+    const struct audit *audit;
+    struct archive *archive;
+    struct held *held; /* NULL: the snapshot's */
+};
+MUST_CHECK int looked_at_open(struct query *query, const char *id, struct looked_at *ret,
+                              struct err *err);
+void looked_at_close(struct looked_at *looked_at);
 
 /* The program or package that a segment names. -ENOENT. */
 MUST_CHECK int find_program(const struct query *query, const char *id,

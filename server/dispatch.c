@@ -1,5 +1,7 @@
 /* From a request to its answer: routes, tokens, parameters, tags, problem documents, the log. */
+#include "base/log.h"
 #include "base/str.h"
+#include "server/archive.h"
 #include "server/service_private.h"
 
 #include <errno.h>
@@ -108,7 +110,11 @@ static void problem_of(struct arena *arena, int r, const char *name, const struc
 
     while (kind->error && kind->error != -r)
         kind++;
-    dispatch_problem(arena, kind->status, kind->code, name, err->text, instance, ret_result);
+    if (!kind->error) /* it may name places on this machine: those are for the log */
+        log_error("%s: %s", str_escape(arena, instance), str_escape(arena, err->text));
+    dispatch_problem(arena, kind->status, kind->code, name,
+                     kind->error ? err->text : "it cannot be done; the service's log says why",
+                     instance, ret_result);
 }
 
 /* ---- answering */
@@ -306,14 +312,13 @@ static bool begin(void *data, struct http_exchange *x)
 /* ---- the whole */
 
 static const char *tag_of(const struct service *s, struct snapshot *snap, struct arena *arena,
-                          const char *url, const char *accept, unsigned *ret_revision)
+                          const char *url, unsigned *ret_revision)
 {
     size_t planned, to_plan;
     uint64_t h;
 
     snapshot_progress(snap, &planned, &to_plan, ret_revision);
     h = hash_text(hash_text(s->policy_hash, snap->tag), url);
-    h = hash_text(h, accept);
     if (planned < to_plan) /* how far it is differs from one run of the service to the next */
         h = hash_text(h, arena_printf(arena, "%" PRIx64 " %u", s->nonce, *ret_revision));
     return arena_printf(arena, "%016" PRIx64, h);
@@ -351,10 +356,19 @@ static void run_now(struct http_exchange *x, struct query *query, const char *ur
     http_body_unref(result.body);
 }
 
+/* What an answer is kept by: its URL, and where audits come in, how many times those changed. */
+static const char *url_of(const struct service *s, const struct route *route,
+                          struct http_exchange *x)
+{
+    if (route->flags & ROUTE_AUDIT && s->archive)
+        return arena_printf(&x->arena, "%s?%s %u", x->path, x->query, archive_revision(s->archive));
+    return arena_printf(&x->arena, "%s?%s", x->path, x->query);
+}
+
 static void answer(struct service *s, struct http_exchange *x, struct query *query)
 {
     const struct route *route = query->route;
-    const char *url = arena_printf(&x->arena, "%s?%s", x->path, x->query), *etag = NULL;
+    const char *url = url_of(s, route, x), *etag = NULL;
     const char *name = NULL, *why_not;
     unsigned revision = 0;
     struct err err = {0};
@@ -364,15 +378,15 @@ static void answer(struct service *s, struct http_exchange *x, struct query *que
     query->body_type = or_empty(http_header(x, "Content-Type"));
     query->body = x->body;
     query->n_body = x->body_len;
-    if (route->flags & (ROUTE_INDEX | ROUTE_VIEW)) {
+    if (route->flags & (ROUTE_INDEX | ROUTE_VIEW | ROUTE_AUDIT)) {
         query->snapshot = service_snapshot(s, &x->arena, &why_not);
-        if (!query->snapshot) {
+        if (!query->snapshot && !(route->flags & ROUTE_AUDIT)) {
             (void)answer_now(x, 503, "not-ready", why_not);
             return;
         }
     }
     if (query->snapshot && !(route->flags & (ROUTE_FRESH | ROUTE_WRITE))) {
-        etag = tag_of(s, query->snapshot, &x->arena, url, "", &revision);
+        etag = tag_of(s, query->snapshot, &x->arena, url, &revision);
         if (recall(x, query, url, etag))
             return;
     }

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "server/archive.h"
 #include "server/service.h"
 #include "server/worker.h"
 
@@ -21,9 +22,11 @@ enum { JOB_FILE_MAX = 16 * 1024 * 1024, ATTEMPTS_MAX = 3, ERROR_MAX = 2000 };
 struct job {
     int64_t id;
     enum job_state state;
-    json_t *order;                   /* name, root, store, paths: as it stands in the file */
-    json_t *progress;                /* label, done, total; NULL: nothing is known */
-    json_t *result;                  /* what the scan printed; NULL: none */
+    json_t *order;    /* name, root, store, paths: as it stands in the file */
+    json_t *progress; /* label, done, total; NULL: nothing is known */
+    json_t *result;   /* what the scan printed; NULL: none */
+    char audit[20];   /* id of what came of it; "": none */
+    enum step { STEP_SCAN, STEP_AUDIT } step;
     char *error;                     /* malloc()ed; NULL: none */
     bool incomplete;                 /* some of it could not be read */
     bool cancel;                     /* asked for while it runs */
@@ -33,6 +36,7 @@ struct job {
 
 struct jobs {
     const struct service_options *options;
+    struct archive *archive;
     struct metrics *metrics;
     char *folder;         /* STATE/jobs */
     pthread_mutex_t lock; /* of what follows */
@@ -97,6 +101,7 @@ static json_t *job_json(const struct job *job)
     json_put_int(json, "attempts", job->attempts);
     json_put(json, "progress", or_null(job->progress));
     json_put(json, "result", or_null(job->result));
+    json_put_text(json, "audit", *job->audit ? job->audit : NULL);
     json_put(json, "incomplete", json_boolean(job->incomplete));
     json_put_text(json, "error", job->error);
     return json;
@@ -122,6 +127,7 @@ static int save(const struct jobs *jobs, const struct job *job, struct err *err)
     json_put_text(json, "state", state_names[job->state]);
     json_put(json, "order", or_null(job->order));
     json_put(json, "result", or_null(job->result));
+    json_put_text(json, "audit", *job->audit ? job->audit : NULL);
     json_put_text(json, "error", job->error);
     json_put(json, "incomplete", json_boolean(job->incomplete));
     json_put_int(json, "created", job->created);
@@ -170,7 +176,7 @@ static struct job *load(const struct jobs *jobs, int64_t id)
 {
     char path[4200];
     struct job *job;
-    const char *state, *error;
+    const char *state, *error, *audit;
     struct err err;
     json_t *json;
 
@@ -192,6 +198,8 @@ static struct job *load(const struct jobs *jobs, int64_t id)
     job->result = object_or_null(json, "result");
     error = json_string_value(json_object_get(json, "error"));
     job->error = error ? strdup(error) : NULL;
+    audit = json_string_value(json_object_get(json, "audit"));
+    (void)snprintf(job->audit, sizeof(job->audit), "%s", audit ? audit : "");
     job->incomplete = json_is_true(json_object_get(json, "incomplete"));
     job->created = number(json, "created");
     job->started = number(json, "started");
@@ -265,8 +273,8 @@ static int load_all(struct jobs *jobs, struct err *err)
     return 0;
 }
 
-int jobs_open(const struct service_options *options, struct metrics *metrics,
-              struct jobs **ret_jobs, struct err *err)
+int jobs_open(const struct service_options *options, struct archive *archive,
+              struct metrics *metrics, struct jobs **ret_jobs, struct err *err)
 {
     struct jobs *jobs = calloc(1, sizeof(*jobs));
     int r;
@@ -274,12 +282,11 @@ int jobs_open(const struct service_options *options, struct metrics *metrics,
     if (!jobs || asprintf(&jobs->folder, "%s/jobs", options->state) < 0)
         abort();
     jobs->options = options;
+    jobs->archive = archive;
     jobs->metrics = metrics;
     jobs->next_id = 1;
     pthread_mutex_init(&jobs->lock, NULL);
-    r = make_folder(options->state, err);
-    if (r == 0)
-        r = make_folder(jobs->folder, err);
+    r = make_folder(jobs->folder, err);
     if (r == 0)
         r = load_all(jobs, err);
     if (r < 0) {
@@ -452,11 +459,24 @@ static const char *text_of(const struct job *job, const char *key, struct arena 
     return text ? str_unescape(arena, text) : NULL;
 }
 
-/* `stormlint scan` for this job. */
-static const char **command_of(const struct jobs *jobs, const struct job *job, struct arena *arena)
+static size_t add_paths(const struct job *job, const char **argv, size_t at, struct arena *arena)
 {
     const json_t *paths = json_object_get(job->order, "paths");
-    const size_t n = json_array_size(paths);
+
+    for (size_t i = 0; i < json_array_size(paths); i++) {
+        const char *path = json_string_value(json_array_get(paths, i));
+
+        if (path) /* escaped, as the command reads it */
+            argv[at++] = arena_strdup(arena, path);
+    }
+    return at;
+}
+
+/* `stormlint scan` for this job. */
+static const char **scan_command(const struct jobs *jobs, const struct job *job,
+                                 struct arena *arena)
+{
+    const size_t n = json_array_size(json_object_get(job->order, "paths"));
     const char **argv = arena_calloc(arena, n + 16, sizeof(*argv));
     const char *root = text_of(job, "root", arena), *store = text_of(job, "store", arena);
     size_t at = 0;
@@ -473,18 +493,67 @@ static const char **command_of(const struct jobs *jobs, const struct job *job, s
     argv[at++] = "--json";
     argv[at++] = arena_printf(arena, "--progress-fd=%d", (int)WORKER_PROGRESS_FD);
     argv[at++] = "--";
-    for (size_t i = 0; i < n; i++)
-        if (json_is_string(json_array_get(paths, i)))
-            argv[at++] = json_string_value(json_array_get(paths, i));
+    (void)add_paths(job, argv, at, arena);
     return argv;
+}
+
+static char *draft_of(const struct jobs *jobs, const struct job *job)
+{
+    char name[40];
+
+    (void)snprintf(name, sizeof(name), "job-%" PRId64, job->id);
+    return archive_draft(jobs->archive, name);
+}
+
+/* `stormlint audit` of what was scanned. */
+static const char **audit_command(const struct jobs *jobs, const struct job *job,
+                                  struct arena *arena)
+{
+    const size_t n = json_array_size(json_object_get(job->order, "paths"));
+    const char **argv = arena_calloc(arena, n + 16, sizeof(*argv));
+    const char *name = json_string_value(json_object_get(job->order, "name"));
+    char *draft = draft_of(jobs, job);
+    size_t at = 0;
+
+    argv[at++] = "stormlint";
+    argv[at++] = "audit";
+    argv[at++] = "--db";
+    argv[at++] = jobs->options->index;
+    argv[at++] = "--cpu";
+    argv[at++] = jobs->options->cpu;
+    argv[at++] = "-o";
+    argv[at++] = arena_strdup(arena, draft);
+    argv[at++] = arena_printf(arena, "--progress-fd=%d", (int)WORKER_PROGRESS_FD);
+    if (jobs->options->policy_file)
+        argv[at++] = arena_printf(arena, "--policy=%s", jobs->options->policy_file);
+    argv[at++] = "--";
+    argv[at++] = name ? name : "unnamed";
+    (void)add_paths(job, argv, at, arena);
+    free(draft);
+    return argv;
+}
+
+/* With the lock held. */
+static void start_step(struct jobs *jobs, struct job *job, enum step step)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    char out[4200], errors[4200];
+    struct err err;
+
+    job->step = step;
+    if (worker_start(
+            jobs->options->program,
+            step == STEP_SCAN ? scan_command(jobs, job, &arena) : audit_command(jobs, job, &arena),
+            file_of(jobs, job->id, ".out", out, sizeof(out)),
+            file_of(jobs, job->id, ".err", errors, sizeof(errors)), &jobs->worker, &err) < 0)
+        end_job(jobs, job, JOB_FAILED, err.text);
+    else
+        jobs->running = job;
 }
 
 static void start_next(struct jobs *jobs)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    char out[4200], errors[4200];
     struct job *job = NULL;
-    struct err err;
 
     for (size_t i = 0; i < jobs->n && !job; i++)
         if (jobs->job[i]->state == JOB_QUEUED)
@@ -496,14 +565,7 @@ static void start_next(struct jobs *jobs)
     job->attempts++;
     job->cancel = false;
     save_or_log(jobs, job); /* before it starts: a restart must know of it */
-    if (worker_start(jobs->options->program, command_of(jobs, job, &arena),
-                     file_of(jobs, job->id, ".out", out, sizeof(out)),
-                     file_of(jobs, job->id, ".err", errors, sizeof(errors)), &jobs->worker,
-                     &err) < 0) {
-        end_job(jobs, job, JOB_FAILED, err.text);
-        return;
-    }
-    jobs->running = job;
+    start_step(jobs, job, STEP_SCAN);
 }
 
 /* The last bytes of a file, malloc()ed; "": it cannot be read. */
@@ -526,37 +588,81 @@ static char *tail_of(const char *path)
     return text;
 }
 
+/* What a worker said, without where things lie on this machine. */
+static char *said_of(const struct jobs *jobs, const struct job *job)
+{
+    const char *const hidden[] = {jobs->options->index, jobs->options->state};
+    const char *const *place;
+    char path[4200], *said = tail_of(file_of(jobs, job->id, ".err", path, sizeof(path))), *at;
+
+    (void)unlink(path);
+    for_each (place, hidden)
+        while (**place && (at = strstr(said, *place))) {
+            memmove(at + 3, at + strlen(*place), strlen(at + strlen(*place)) + 1);
+            memcpy(at, "...", 3);
+        }
+    return said;
+}
+
+/* The scan's summary. With the lock held. */
+static void take_scan(struct jobs *jobs, struct job *job, const char *out)
+{
+    struct err err;
+
+    json_decref(job->result);
+    job->result = NULL;
+    if (json_read_file(out, JOB_FILE_MAX, &job->result, &err) < 0) {
+        end_job(jobs, job, JOB_FAILED, "the scanner said nothing that can be understood");
+        return;
+    }
+    (void)json_object_del(job->result, "db"); /* where it is, is nobody's business */
+    metric_add(jobs->metrics, M_SCANNED_PACKAGES, "", (double)number(job->result, "scanned"));
+    start_step(jobs, job, STEP_AUDIT);
+}
+
+static void take_audit(struct jobs *jobs, struct job *job, const char *said)
+{
+    char *draft = draft_of(jobs, job);
+    struct err err;
+    bool is_new;
+
+    if (archive_add(jobs->archive, draft, job->audit, &is_new, &err) < 0)
+        end_job(jobs, job, JOB_FAILED, err.text);
+    else
+        end_job(jobs, job, JOB_DONE, job->incomplete && *said ? said : NULL);
+    free(draft);
+}
+
 /* What a worker that has ended leaves. With the lock held. */
 static void take_result(struct jobs *jobs, struct job *job, const struct worker_end *end)
 {
-    char path[4200];
-    char *said = tail_of(file_of(jobs, job->id, ".err", path, sizeof(path)));
+    const char *who = job->step == STEP_SCAN ? "scanner" : "audit";
+    char out[4200], *said = said_of(jobs, job);
     struct err err;
 
-    (void)unlink(path);
-    (void)file_of(jobs, job->id, ".out", path, sizeof(path));
-    json_decref(job->result);
-    job->result = NULL;
-    if (!end->signal && (end->code == 0 || end->code == 3) &&
-        json_read_file(path, JOB_FILE_MAX, &job->result, &err) == 0) {
-        job->incomplete = end->code == 3;
-        (void)json_object_del(job->result, "db"); /* where it is, is nobody's business */
-        metric_add(jobs->metrics, M_SCANNED_PACKAGES, "", (double)number(job->result, "scanned"));
-        end_job(jobs, job, JOB_DONE, *said ? said : NULL);
-    } else if (job->cancel) {
+    (void)file_of(jobs, job->id, ".out", out, sizeof(out));
+    jobs->running = NULL;
+    if (job->cancel) {
         end_job(jobs, job, JOB_CANCELLED, NULL);
     } else if (end->signal) {
-        (void)snprintf(err.text, sizeof(err.text), "the scanner was killed by signal %d",
+        (void)snprintf(err.text, sizeof(err.text), "the %s was killed by signal %d", who,
                        end->signal);
         end_job(jobs, job, JOB_FAILED, err.text);
-    } else {
-        (void)snprintf(err.text, sizeof(err.text), "the scanner ended with code %d%s%.1000s",
+    } else if (end->code != 0 && end->code != 3) {
+        (void)snprintf(err.text, sizeof(err.text), "the %s ended with code %d%s%.1000s", who,
                        end->code, *said ? ": " : "", said);
         end_job(jobs, job, JOB_FAILED, err.text);
+    } else {
+        job->incomplete = job->incomplete || end->code == 3;
+        if (job->step == STEP_SCAN)
+            take_scan(jobs, job, out);
+        else
+            take_audit(jobs, job, said);
     }
-    (void)unlink(path);
+    (void)unlink(out);
     free(said);
-    metric_add(jobs->metrics, M_SCAN_SECONDS, "", (double)(job->ended - job->started));
+    if (!jobs->running)
+        metric_add(jobs->metrics, M_SCAN_SECONDS, "", (double)(job->ended - job->started));
 }
 
 void jobs_tick(struct jobs *jobs)
@@ -574,10 +680,9 @@ void jobs_tick(struct jobs *jobs)
         if (jobs->running->cancel)
             worker_kill(jobs->worker);
         if (worker_ended(jobs->worker, &end)) {
-            take_result(jobs, jobs->running, &end);
             worker_free(jobs->worker);
             jobs->worker = NULL;
-            jobs->running = NULL;
+            take_result(jobs, jobs->running, &end);
         }
     }
     if (!jobs->running)

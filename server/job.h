@@ -1,10 +1,11 @@
 /*
- * Jobs: work that a request starts and nobody waits for: scans, one at a time, each in a process of
- * its own and of lowered priority.
+ * Jobs: work that a request starts and nobody waits for: a scan, then an audit of what was scanned,
+ * one job at a time, each step in a process of its own and of lowered priority.
  *
  * A job is a file below STATE/jobs, replaced whole at every change, so that jobs survive a restart:
  * one that was under way is begun again. What the worker does is this program's own command line
- * (`stormlint scan ...`), so a crash in it is the job's end, and not the service's.
+ * (`stormlint scan ...`, `stormlint audit ...`), so a crash in it is the job's end, and not the
+ * service's.
  *
  * jobs_tick() and jobs_stop() belong to one thread; everything else may be called by any.
  */
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "base/metric.h"
 
+struct archive;
 struct jobs;
 struct service_options;
 
@@ -22,8 +24,8 @@ enum { JOBS_WAITING_MAX = 64, JOBS_KEPT = 500, JOB_PATHS_MAX = 1000 };
 
 const char *job_state_name(enum job_state state);
 
-MUST_CHECK int jobs_open(const struct service_options *options, struct metrics *metrics,
-                         struct jobs **ret_jobs, struct err *err);
+MUST_CHECK int jobs_open(const struct service_options *options, struct archive *archive,
+                         struct metrics *metrics, struct jobs **ret_jobs, struct err *err);
 void jobs_close(struct jobs *jobs); /* NULL: nothing */
 
 /* Look after the worker, start the next one. */
@@ -34,7 +36,7 @@ void jobs_stop(struct jobs *jobs);
 
 /*
  * Scan the closure of these paths (none: the whole store) of `store`, a directory as programs see
- * it, below `root`. -EAGAIN: too many are waiting.
+ * it, below `root`, and audit it. -EAGAIN: too many are waiting.
  */
 struct job_order {
     const char *name; /* as the client calls it */

@@ -117,7 +117,16 @@ static json_t *responses_json(const struct route *route)
     const bool writes = route->flags & ROUTE_WRITE;
     json_t *json = json_object();
 
-    put_response(json, writes ? "202" : "200", "The answer", content(type, route->schema));
+    if (writes && !route->schema)
+        put_response(json, "204", "Done", NULL);
+    else
+        put_response(json, writes ? "202" : "200",
+                     writes ? "A job was made, or ended" : "The answer",
+                     content(type, route->schema));
+    if (route->body_schema) {
+        put_response(json, "200", "The audit was there already", content(type, route->schema));
+        put_response(json, "201", "The audit was taken in", content(type, route->schema));
+    }
     if (!writes && !(route->flags & ROUTE_FRESH))
         put_response(json, "304", "As it was when the client got its tag", NULL);
     put_response(json, "400", "A parameter is wrong; it is named", problem());
@@ -154,7 +163,9 @@ static json_t *operation_json(const struct route *route)
     if (route->body_schema) {
         body = json_object();
         json_put(body, "required", json_true());
-        json_put(body, "content", content("application/json", route->body_schema));
+        one = content("application/json", route->body_schema);
+        json_put(one, "application/x-ndjson", json_object());
+        json_put(body, "content", one);
         json_put(json, "requestBody", body);
     }
     if (route->flags & ROUTE_WRITE) {

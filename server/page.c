@@ -24,27 +24,31 @@ static int compare(const struct listing *l, const struct page_key *a, const char
     return strcmp(name_a, name_b);
 }
 
+/* An item with what it is sorted by, asked for once. */
+struct sorted {
+    size_t at;
+    struct page_key key;
+    const char *name;
+};
+
 static int compare_items(const void *a, const void *b, void *data)
 {
-    const struct listing *l = data;
-    const size_t i = *(const size_t *)a, k = *(const size_t *)b;
-    const struct page_key x = l->key(l->data, i), y = l->key(l->data, k);
+    const struct sorted *x = a, *y = b;
 
-    return compare(l, &x, l->name(l->data, i), &y, l->name(l->data, k));
+    return compare(data, &x->key, x->name, &y->key, y->name);
 }
 
 /* ---- cursors: the key, a line end, the name; both escaped, so that there is one line end */
 
-static const char *cursor_make(const struct listing *l, size_t at, struct arena *arena)
+static const char *cursor_make(const struct sorted *item, struct arena *arena)
 {
-    const struct page_key key = l->key(l->data, at);
     struct str text = {.arena = arena};
 
-    if (key.text)
-        str_printf(&text, "%s\n", str_escape(arena, key.text));
+    if (item->key.text)
+        str_printf(&text, "%s\n", str_escape(arena, item->key.text));
     else
-        str_printf(&text, "%" PRId64 "\n", key.number);
-    str_add(&text, str_escape(arena, l->name(l->data, at)));
+        str_printf(&text, "%" PRId64 "\n", item->key.number);
+    str_add(&text, str_escape(arena, item->name));
     return url_pack(arena, text.text);
 }
 
@@ -68,16 +72,15 @@ static int cursor_read(const char *cursor, bool by_text, struct arena *arena,
 }
 
 /* The first item behind the cursor. */
-static size_t find(const struct listing *l, const size_t *item, size_t n,
+static size_t find(const struct listing *l, const struct sorted *item, size_t n,
                    const struct page_key *key, const char *name)
 {
     size_t low = 0, high = n;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        const struct page_key k = l->key(l->data, item[middle]);
 
-        if (compare(l, &k, l->name(l->data, item[middle]), key, name) <= 0)
+        if (compare(l, &item[middle].key, item[middle].name, key, name) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -85,37 +88,44 @@ static size_t find(const struct listing *l, const size_t *item, size_t n,
     return low;
 }
 
+static struct sorted *sort(const struct listing *l, struct arena *arena, size_t *ret_n)
+{
+    struct sorted *item = arena_calloc(arena, l->n + 1, sizeof(*item));
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (!l->wanted || l->wanted(l->data, i))
+            item[n++] = (struct sorted){i, l->key(l->data, i), l->name(l->data, i)};
+    qsort_r(item, n, sizeof(*item), compare_items, (void *)(uintptr_t)l);
+    *ret_n = n;
+    return item;
+}
+
 int page_reply(const struct query *query, const struct listing *l, struct reply *reply,
                struct err *err)
 {
     const char *after = query_text(query, "after"), *name;
     const size_t limit = query_number(query, "limit");
-    size_t *item = arena_calloc(query->arena, l->n + 1, sizeof(*item));
-    json_t *json, *items;
     struct page_key key = {0};
-    size_t n = 0, from = 0;
+    size_t n, from = 0;
+    struct sorted *item = sort(l, query->arena, &n);
+    json_t *items;
     int r;
 
-    for (size_t i = 0; i < l->n; i++)
-        if (!l->wanted || l->wanted(l->data, i))
-            item[n++] = i;
-    qsort_r(item, n, sizeof(*item), compare_items, (void *)(uintptr_t)l);
-    if (after && n) {
-        const bool by_text = l->key(l->data, item[0]).text != NULL;
-
-        if ((r = cursor_read(after, by_text, query->arena, &key, &name, err)) < 0)
+    if (after) {
+        r = cursor_read(after, n && item[0].key.text, query->arena, &key, &name, err);
+        if (r < 0)
             return r;
         from = find(l, item, n, &key, name);
     }
     items = json_array();
     for (size_t i = from; i < n && i - from < limit; i++)
-        json_push(items, l->item(l->data, item[i]));
+        json_push(items, l->item(l->data, item[i].at));
     if (n - from > limit)
-        reply->next = cursor_make(l, item[from + limit - 1], query->arena);
-    json = json_object();
-    json_put(json, "items", items);
-    json_put_int(json, "total", (int64_t)n);
-    json_put_text(json, "next", reply->next);
-    reply->json = json;
+        reply->next = cursor_make(&item[from + limit - 1], query->arena);
+    reply->json = json_object();
+    json_put(reply->json, "items", items);
+    json_put_int(reply->json, "total", (int64_t)n);
+    json_put_text(reply->json, "next", reply->next);
     return 0;
 }

@@ -69,6 +69,7 @@ enum {
     ROUTE_SLOW = 4,   /* takes longer than a moment: done beside, the client waits */
     ROUTE_WRITE = 8,  /* needs the token */
     ROUTE_FRESH = 16, /* differs from one call to the next: no tag, not kept */
+    ROUTE_AUDIT = 64, /* about audits: takes the snapshot if there is one */
     ROUTE_PAGE = 32,  /* a page for people or a file of it: not in the description */
 };
 

@@ -1,7 +1,7 @@
 /* THE table. */
 #include "server/api.h"
 
-enum { ORDER_MAX = 8 * 1024 * 1024 };
+enum { AUDIT_BODY_MAX = 64 * 1024 * 1024 };
 
 static const char *const program_sorts[] = {
     "-failed",      "failed",  "-failed_opens", "failed_opens", "-failed_stats",
@@ -20,6 +20,10 @@ static const char *const strategies[] = {"none", "farm", "absolute", "note", NUL
 static const char *const scopes[] = {"own", "lifted", NULL};
 static const char *const formats[] = {"ndjson", "json", NULL};
 static const char *const dlopens[] = {"declared", NULL};
+static const char *const severities[] = {"error", "warning", "note", NULL};
+static const char *const standings[] = {"open", "suppressed", "known", NULL};
+static const char *const finding_sorts[] = {"severity", "identity", NULL};
+static const char *const diff_formats[] = {"json", "markdown", NULL};
 static const char *const problem_kinds[] = {"malformed", "unread", NULL};
 
 // clang-format off
@@ -75,6 +79,43 @@ static const struct param problem_params[] = {
     {.name = "package", .summary = "Only those of this package, by id"},
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
+static const struct param audit_program_params[] = {
+    PROGRAM_FILTERS,
+    {.name = "strategy", .summary = "Only those whose plan chose it", .words = strategies},
+    {.name = "starts", .summary = "Only those that start, or that do not", .kind = PARAM_BOOL},
+    {.name = "min_failed", .summary = "Only those with at least so many failed opens and stats",
+     .kind = PARAM_NUMBER, .max = UINT32_MAX, .usual = "0"},
+    PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
+};
+static const struct param finding_params[] = {
+    {.name = "rule", .summary = "Only those of a rule: its id or code", .max = 60},
+    {.name = "severity", .summary = "Only those of a severity", .words = severities},
+    {.name = "standing", .summary = "Only open ones, suppressed or known ones",
+     .words = standings},
+    {.name = "q", .summary = "Only those whose identity or message contains this", .max = 500},
+    {.name = "package", .summary = "Only those about a package: its id or path"},
+    {.name = "sort", .summary = "By what; severity: the worst first", .words = finding_sorts,
+     .usual = "severity"},
+    PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
+};
+static const struct param diff_params[] = {
+    {.name = "from", .summary = "Id of the earlier audit, latest or index", .max = 40,
+     .required = true},
+    {.name = "to", .summary = "Id of the later audit, latest or index", .max = 40,
+     .required = true},
+    {.name = "min_calls", .summary = "A start changes by at least so many failed calls",
+     .kind = PARAM_NUMBER, .max = 1000000, .usual = "10"},
+    {.name = "min_percent", .summary = "And by so much of a hundred", .kind = PARAM_NUMBER,
+     .max = 100000, .usual = "5"},
+    {.name = "format", .summary = "JSON, or Markdown for a pull request", .words = diff_formats,
+     .usual = "json"},
+    {.name = NULL},
+};
+static const struct param history_params[] = {
+    {.name = "key", .summary = "Of a program (imagemagick.out:bin/magick) or package "
+                               "(imagemagick.out)", .max = 1000, .required = true},
+    {.name = NULL},
+};
 static const struct param plans_params[] = {
     {.name = "format", .summary = "A plan a line with an end marker, or one array",
      .words = formats, .usual = "ndjson"},
@@ -118,6 +159,12 @@ static const struct route table[] = {
     {"GET", "/api/v1/directories", "directories", "directories",
      "Directories by the probes that go there in vain", directory_params, "DirectoryPage", NULL,
      NULL, ROUTE_VIEW | ROUTE_SLOW, 0, list_directories},
+    {"GET", "/api/v1/findings", "findings", "findings", "What the linter finds in the index",
+     finding_params, "FindingPage", NULL, NULL, ROUTE_AUDIT | ROUTE_SLOW, 0, list_findings},
+    {"GET", "/api/v1/rules", "rules", "tables", "The linter's rules", NULL, "RuleList", NULL, NULL,
+     ROUTE_FRESH, 0, list_rules},
+    {"GET", "/api/v1/rules/{rule}", "rule", "tables", "One rule with its page (Markdown)", NULL,
+     "RuleDetail", NULL, NULL, ROUTE_FRESH, 0, get_rule},
     {"GET", "/api/v1/problems", "problems", "findings", "Files that are broken or unread",
      problem_params, "ProblemPage", NULL, NULL, ROUTE_VIEW, 0, list_problems},
     {"GET", "/api/v1/criteria", "criteria", "tables",
@@ -128,10 +175,27 @@ static const struct route table[] = {
     {"GET", "/api/v1/badge/{pname}", "badge", "packages", "A badge for shields.io", NULL, "Badge",
      NULL, NULL, ROUTE_INDEX, 0, get_badge},
 
-    {"GET", "/api/v1/audits", "audits", "audits", "What can be looked at", NULL, "AuditList", NULL,
-     NULL, ROUTE_INDEX, 0, list_audits},
-    {"POST", "/api/v1/audits", "post_audit", "audits", "Have paths of the store scanned", NULL,
-     "Job", NULL, "AuditOrder", ROUTE_WRITE, ORDER_MAX, post_audit},
+    {"GET", "/api/v1/audits", "audits", "audits", "Audits, the newest first; the index is one", NULL,
+     "AuditList", NULL, NULL, ROUTE_AUDIT, 0, list_audits},
+    {"POST", "/api/v1/audits", "post_audit", "audits",
+     "Take an audit file in, or have paths of the store scanned and audited", NULL, "JobOrAudit",
+     NULL, "AuditOrder", ROUTE_WRITE | ROUTE_SLOW, AUDIT_BODY_MAX, post_audit},
+    {"GET", "/api/v1/audits/{audit}", "audit", "audits", "One audit in numbers", NULL, "Audit",
+     NULL, NULL, ROUTE_AUDIT | ROUTE_SLOW, 0, get_audit},
+    {"DELETE", "/api/v1/audits/{audit}", "delete_audit", "audits", "Remove an audit", NULL, NULL,
+     NULL, NULL, ROUTE_WRITE, 0, delete_audit},
+    {"GET", "/api/v1/audits/{audit}/file", "audit_file", "audits", "The audit file itself", NULL,
+     NULL, "application/x-ndjson", NULL, ROUTE_FRESH, 0, get_audit_file},
+    {"GET", "/api/v1/audits/{audit}/programs", "audit_programs", "audits",
+     "Programs of an audit, the worst first", audit_program_params, "AuditProgramPage", NULL, NULL,
+     ROUTE_AUDIT | ROUTE_SLOW, 0, list_audit_programs},
+    {"GET", "/api/v1/audits/{audit}/findings", "audit_findings", "audits", "Findings of an audit",
+     finding_params, "FindingPage", NULL, NULL, ROUTE_AUDIT | ROUTE_SLOW, 0, list_audit_findings},
+    {"GET", "/api/v1/diff", "diff", "audits", "What changed between two audits", diff_params,
+     "Diff", NULL, NULL, ROUTE_AUDIT | ROUTE_SLOW, 0, get_diff},
+    {"GET", "/api/v1/history", "history", "audits",
+     "A program or package through all audits, the newest first", history_params, "History", NULL,
+     NULL, ROUTE_AUDIT | ROUTE_SLOW, 0, list_history},
     {"GET", "/api/v1/jobs", "jobs", "jobs", "Jobs, the newest first", NULL, "JobList", NULL, NULL,
      ROUTE_FRESH, 0, list_jobs},
     {"GET", "/api/v1/jobs/{id}", "job", "jobs", "One job and how far it is", NULL, "Job", NULL,

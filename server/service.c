@@ -1,6 +1,8 @@
 #include "server/service.h"
 
+#include "base/log.h"
 #include "base/str.h"
+#include "server/archive.h"
 #include "server/job.h"
 #include "server/service_private.h"
 
@@ -138,6 +140,22 @@ static void set_problem(struct service *s, const char *text)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Clients are told what is wrong, the log also where. */
+static void set_error(struct service *s, int r, const struct err *err)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&s->lock);
+    is_new = strcmp(s->logged, err->text) != 0;
+    (void)snprintf(s->logged, sizeof(s->logged), "%s", err->text);
+    pthread_mutex_unlock(&s->lock);
+    if (is_new)
+        log_error("%s", err->text);
+    set_problem(s, r == -ENOENT   ? "there is no index"
+                   : r == -EINVAL ? "the index was made by another version of stormlint"
+                                  : "the index cannot be read");
+}
+
 static void swap(struct service *s, struct snapshot *snap)
 {
     struct snapshot *old;
@@ -145,7 +163,7 @@ static void swap(struct service *s, struct snapshot *snap)
     pthread_mutex_lock(&s->lock);
     old = s->snapshot;
     s->snapshot = snap;
-    s->problem[0] = '\0';
+    s->problem[0] = s->logged[0] = '\0';
     pthread_mutex_unlock(&s->lock);
     snapshot_unref(old);
 }
@@ -166,7 +184,7 @@ static bool build(struct service *s)
     if (r == -EAGAIN)
         return true;
     if (r < 0) {
-        set_problem(s, err.text);
+        set_error(s, r, &err);
         return false;
     }
     metric_set(s->metrics, M_SNAPSHOT_SECONDS, "",
@@ -264,6 +282,16 @@ static int settle(struct service *s, const struct moment *now, bool *ret_wait, s
     return 0;
 }
 
+static bool is_worn_out(struct service *s)
+{
+    bool worn_out;
+
+    pthread_mutex_lock(&s->lock);
+    worn_out = s->snapshot && snapshot_is_worn_out(s->snapshot);
+    pthread_mutex_unlock(&s->lock);
+    return worn_out;
+}
+
 static int look(struct service *s, struct err *err)
 {
     struct moment now;
@@ -289,7 +317,7 @@ static int look(struct service *s, struct err *err)
             set_problem(s, "the index is being scanned");
         return 0;
     }
-    if (!s->has_seen || !moment_same(&s->seen, &now)) {
+    if (!s->has_seen || !moment_same(&s->seen, &now) || is_worn_out(s)) {
         s->seen = now;
         s->has_seen = true;
         wake_builder(s);
@@ -301,8 +329,10 @@ void service_tick(struct service *s)
 {
     struct err err = {0};
 
-    if (look(s, &err) < 0) {
-        set_problem(s, err.text);
+    const int r = look(s, &err);
+
+    if (r < 0) {
+        set_error(s, r, &err);
         db_close(s->watch);
         s->watch = NULL;
         s->has_seen = false;
@@ -312,6 +342,22 @@ void service_tick(struct service *s)
 }
 
 /* ---- life */
+
+/* Audits can be looked at without a token, too. */
+static int open_state(struct service *s, struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const char *state = s->options.state;
+    const bool writable = s->options.token_file != NULL;
+    int r = 0;
+
+    if (writable && mkdir(state, 0750) < 0 && errno != EEXIST)
+        return err_set(err, errno, "state directory '%s': %s", state, strerror(errno));
+    r = archive_open(str_join(&scratch, state, "audits"), writable, &s->archive, err);
+    if (r == 0 && writable)
+        r = jobs_open(&s->options, s->archive, s->metrics, &s->jobs, err);
+    return r;
+}
 
 int service_new(const struct service_options *options, struct service **ret_service,
                 struct err *err)
@@ -337,8 +383,8 @@ int service_new(const struct service_options *options, struct service **ret_serv
     free(text);
     json_decref(policy);
     r = service_reload(s, err);
-    if (r == 0 && options->state && options->token_file)
-        r = jobs_open(options, s->metrics, &s->jobs, err);
+    if (r == 0 && options->state)
+        r = open_state(s, err);
     if (r < 0) {
         service_free(s);
         return r;
@@ -380,6 +426,7 @@ void service_free(struct service *s)
     if (!s)
         return;
     jobs_close(s->jobs);
+    archive_close(s->archive);
     snapshot_unref(s->snapshot);
     db_close(s->watch);
     metrics_free(s->metrics);
@@ -406,6 +453,11 @@ struct metrics *service_metrics(struct service *s)
 struct jobs *service_jobs(struct service *s)
 {
     return s->jobs;
+}
+
+struct archive *service_archive(struct service *s)
+{
+    return s->archive;
 }
 
 void service_set_http(struct service *s, struct http *http)

@@ -23,6 +23,7 @@ struct service_options {
     const char *index;           /* the index's file */
     const char *cpu;             /* whose numbers are recorded */
     const struct policy *policy; /* of plans */
+    const char *policy_file;     /* where it came from; NULL: the default */
     const char *token_file;      /* NULL: nothing can be written */
     const char *state;           /* directory of audits and jobs; NULL: nothing can be written */
     const char *web;             /* directory of the pages' files; NULL: those compiled in */
@@ -34,6 +35,7 @@ struct service_options {
 
 struct service;
 struct jobs;
+struct archive;
 
 extern const struct http_ops service_ops;
 
@@ -55,7 +57,8 @@ void service_free(struct service *service);
 
 const struct service_options *service_options(const struct service *service);
 struct metrics *service_metrics(struct service *service);
-struct jobs *service_jobs(struct service *service);
+struct jobs *service_jobs(struct service *service);       /* NULL: nothing can be written */
+struct archive *service_archive(struct service *service); /* NULL: there is none */
 
 /* For /metrics: connections are HTTP's. */
 void service_set_http(struct service *service, struct http *http);

@@ -49,6 +49,7 @@ struct service {
     struct service_options options;
     struct metrics *metrics;
     struct jobs *jobs;
+    struct archive *archive;
     struct http *http;
     int64_t started_at;
     uint64_t policy_hash, nonce;
@@ -57,6 +58,7 @@ struct service {
     pthread_cond_t wake;  /* the builder */
     struct snapshot *snapshot;
     char problem[1200]; /* why there is none, or why it is not the newest; "" */
+    char logged[1200];  /* what was said of it in the log last */
     char token[TOKEN_MAX];
     FILE *log;
     bool look, quit; /* for the builder: look at the index; end */

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "server/directory.h"
+#include "server/index_audit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <uthash.h>
 
+enum { SPOILED_ENOUGH = 4 };
 enum { KEPT_MAX_BYTES = 64 * 1024 * 1024, KEPT_BODY_MAX = 8 * 1024 * 1024 };
 
 enum { SQL_PACKAGES, SQL_STORES };
@@ -272,10 +274,12 @@ int snapshot_make(const char *path, const char *cpu, const struct policy *policy
     if (!snap)
         abort();
     snap->references = 1;
+    snap->path = path;
     snap->cpu = cpu;
     snap->made_at = time(NULL);
     pthread_mutex_init(&snap->lock, NULL);
     pthread_mutex_init(&snap->heavy_lock, NULL);
+    pthread_mutex_init(&snap->audit_lock, NULL);
     pthread_cond_init(&snap->view_free, NULL);
     r = views_open(path, snap->view, &snap->moment, err);
     if (r == 0)
@@ -333,10 +337,15 @@ void snapshot_unref(struct snapshot *snap)
         forget(snap, snap->kept);
     for (size_t i = 0; i < snap->n_packages; i++)
         free(snap->package[i].plan.gzip);
+    index_audit_free(snap->audit); /* borrows from a view's world */
     for (size_t i = 0; i < snap->n_views; i++)
         view_close(snap->view[i]);
+    for (size_t i = 0; i < snap->n_spoiled; i++)
+        view_close(snap->spoiled[i]);
+    free(snap->spoiled);
     pthread_cond_destroy(&snap->view_free);
     pthread_mutex_destroy(&snap->heavy_lock);
+    pthread_mutex_destroy(&snap->audit_lock);
     pthread_mutex_destroy(&snap->lock);
     directories_free(snap->directories);
     arena_release(&snap->remarks);
@@ -361,18 +370,35 @@ struct view *snapshot_take(struct snapshot *snap)
 
 void snapshot_give(struct snapshot *snap, struct view *view, bool failed)
 {
-    struct err err;
-    const bool dead = view_end(view, failed, &err) < 0;
+    struct view *fresh = failed ? NULL : view;
+    struct err ignored; /* without a new one there is one less */
 
-    if (dead)
-        view_close(view);
+    view_end(view);
+    if (failed && view_open(snap->path, &snap->moment, &fresh, &ignored) < 0)
+        fresh = NULL;
     pthread_mutex_lock(&snap->lock);
-    if (dead)
-        snap->n_alive--;
+    if (failed) {
+        snap->spoiled = realloc(snap->spoiled, (snap->n_spoiled + 1) * sizeof(struct view *));
+        if (!snap->spoiled)
+            abort();
+        snap->spoiled[snap->n_spoiled++] = view;
+    }
+    if (fresh)
+        snap->view[snap->n_views++] = fresh;
     else
-        snap->view[snap->n_views++] = view;
+        snap->n_alive--;
     pthread_cond_broadcast(&snap->view_free);
     pthread_mutex_unlock(&snap->lock);
+}
+
+bool snapshot_is_worn_out(struct snapshot *snap)
+{
+    bool worn_out;
+
+    pthread_mutex_lock(&snap->lock);
+    worn_out = snap->n_alive < VIEWS || snap->n_spoiled >= SPOILED_ENOUGH;
+    pthread_mutex_unlock(&snap->lock);
+    return worn_out;
 }
 
 /* ---- look-ups */

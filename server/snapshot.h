@@ -58,6 +58,7 @@ struct kept; /* a finished answer */
 
 struct snapshot {
     unsigned references; /* atomic */
+    const char *path;    /* of the index */
     struct arena arena;
     struct moment moment;
     const char *cpu;
@@ -78,6 +79,8 @@ struct snapshot {
     pthread_cond_t view_free;
     struct view *view[VIEWS]; /* those nobody uses */
     size_t n_views, n_alive;
+    struct view **spoiled; /* not used any more; others may borrow from their worlds */
+    size_t n_spoiled;
     size_t n_planned, n_to_plan; /* packages with programs */
     unsigned revision;           /* grows with plans */
     struct arena remarks;        /* why_not texts */
@@ -86,6 +89,8 @@ struct snapshot {
 
     pthread_mutex_t heavy_lock;      /* held while it is made */
     struct directories *directories; /* server/directory.h; NULL: nobody has asked yet */
+    pthread_mutex_t audit_lock;      /* likewise */
+    struct index_audit *audit;       /* server/index_audit.h; NULL: nobody has asked yet */
 };
 
 /*
@@ -97,9 +102,14 @@ MUST_CHECK int snapshot_make(const char *path, const char *cpu, const struct pol
 struct snapshot *snapshot_ref(struct snapshot *snapshot);
 void snapshot_unref(struct snapshot *snapshot); /* NULL: nothing */
 
-/* A view for one use. Waits while all are in use. NULL: there are none any more. */
+/*
+ * A view for one use. Waits while all are in use. NULL: there are none any more. Given back as
+ * failed (the database did not answer: its world may believe what is not so) it is replaced.
+ */
 struct view *snapshot_take(struct snapshot *snapshot);
 void snapshot_give(struct snapshot *snapshot, struct view *view, bool failed);
+/* Were there so many failures that it should be made anew? */
+bool snapshot_is_worn_out(struct snapshot *snapshot);
 
 /* A program by id or path, a package by base name or path; NULL: there is none. */
 struct program_row *snapshot_program(const struct snapshot *snapshot, const char *id);

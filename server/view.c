@@ -102,6 +102,22 @@ static int open_one(const char *path, struct view **ret_view, struct err *err)
     return 0;
 }
 
+int view_open(const char *path, const struct moment *moment, struct view **ret_view,
+              struct err *err)
+{
+    struct view *view;
+    int r = open_one(path, &view, err);
+
+    if (r < 0)
+        return r;
+    if (!moment_same(&view->moment, moment)) {
+        view_close(view);
+        return err_set(err, EAGAIN, "the index is another one by now");
+    }
+    *ret_view = view;
+    return 0;
+}
+
 int views_open(const char *path, struct view *ret_view[VIEWS], struct moment *ret_moment,
                struct err *err)
 {
@@ -163,27 +179,7 @@ void view_begin(struct view *view, unsigned ms)
     db_limit(view->db, ms);
 }
 
-int view_end(struct view *view, bool failed, struct err *err)
+void view_end(struct view *view)
 {
-    struct world *world;
-    struct moment moment;
-    int r;
-
     db_limit(view->db, 0);
-    if (!failed)
-        return 0;
-    drop_loaders(view);
-    world_close(view->world);
-    view->world = NULL;
-    r = world_index(view->db, WORLD_EVERYTHING, &world, err);
-    if (r < 0)
-        return r;
-    view->world = world;
-    moment = view->moment;
-    r = index_generation(view->db, &moment.generation, err);
-    if (r == 0)
-        r = index_is_unfinished(view->db, &moment.unfinished, err);
-    if (r == 0 && !moment_same(&moment, &view->moment))
-        r = err_set(err, EAGAIN, "the index changed");
-    return r;
 }

@@ -36,12 +36,13 @@ struct world *view_world(struct view *view);
 MUST_CHECK int view_loader(struct view *view, const char *cpu, struct loader **ret_loader,
                            struct err *err);
 
-/*
- * Begin and end one use: statements are given up after `ms`. -EIO at the end: what was answered
- * meanwhile may be wrong, and so may the world; it has been replaced.
- */
+/* Begin and end one use: statements are given up after `ms` (0: never). */
 void view_begin(struct view *view, unsigned ms);
-MUST_CHECK int view_end(struct view *view, bool failed, struct err *err);
+void view_end(struct view *view);
+
+/* One more view of a moment. -EAGAIN: the index is another one by now. */
+MUST_CHECK int view_open(const char *path, const struct moment *moment, struct view **ret_view,
+                         struct err *err);
 
 /* The state of the index at `path` now, as a connection to it sees it. */
 MUST_CHECK int moment_read(struct db *db, const char *path, struct moment *ret_moment,
