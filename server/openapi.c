@@ -27,6 +27,16 @@ static json_t *content(const char *type, const char *schema)
     return json;
 }
 
+/* What an answer may hold: one type with a schema, one without. */
+static json_t *content_of(const struct route *route)
+{
+    json_t *json = content(route->type ? route->type : "application/json", route->schema);
+
+    if (route->other_type)
+        json_put(json, route->other_type, json_object());
+    return json;
+}
+
 static json_t *param_schema(const struct param *p)
 {
     static const char *const types[] = {
@@ -113,7 +123,6 @@ static json_t *problem(void)
 
 static json_t *responses_json(const struct route *route)
 {
-    const char *type = route->type ? route->type : "application/json";
     const bool writes = route->flags & ROUTE_WRITE;
     json_t *json = json_object();
 
@@ -122,10 +131,10 @@ static json_t *responses_json(const struct route *route)
     else
         put_response(json, writes ? "202" : "200",
                      writes ? "A job was made, or ended" : "The answer",
-                     content(type, route->schema));
+                     content_of(route));
     if (route->body_schema) {
-        put_response(json, "200", "The audit was there already", content(type, route->schema));
-        put_response(json, "201", "The audit was taken in", content(type, route->schema));
+        put_response(json, "200", "The audit was there already", content_of(route));
+        put_response(json, "201", "The audit was taken in", content_of(route));
     }
     if (!writes && !(route->flags & ROUTE_FRESH))
         put_response(json, "304", "As it was when the client got its tag", NULL);
@@ -145,7 +154,7 @@ static json_t *responses_json(const struct route *route)
         put_response(json, "422", "It cannot be done with this program", problem());
     }
     if (!strcmp(route->id, "ready"))
-        put_response(json, "503", "It is not, and why", content(type, route->schema));
+        put_response(json, "503", "It is not, and why", content_of(route));
     else
         put_response(json, "503", "Not now; Retry-After says when", problem());
     return json;

@@ -140,6 +140,8 @@ int route_check(const struct route *route, const struct argument *argument, size
 {
     int r;
 
+    if (!route->params && route->flags & ROUTE_PAGE)
+        return 0; /* a file is what it is */
     for (size_t i = 0; i < n; i++) {
         const struct param *p = param_find(route, argument[i].name);
 

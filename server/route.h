@@ -80,6 +80,7 @@ struct route {
     const struct param *params; /* ends with a NULL name; NULL: none */
     const char *schema;         /* of the answer, in server/schemas.json; NULL: not JSON */
     const char *type;           /* of the answer; NULL: application/json */
+    const char *other_type;     /* of what it may be instead, by a parameter */
     const char *body_schema;    /* of what is sent */
     unsigned flags;             /* ROUTE_... */
     size_t body_max;            /* bytes */
