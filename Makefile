@@ -178,7 +178,7 @@ $(O)/libtestkit.a: $(TESTKIT)
 layer_of = $(firstword $(subst _, ,$(notdir $(1))))
 $(UNITS): $(O)/tests/%: $(O)/tests/%.o $(O)/libtestkit.a $$(call libs,$$(call layer_of,$$*))
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(if $(filter server cli,$(call layer_of,$*)),$(SERVER_LIBS)) -lcmocka -o $@
 $(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,loader)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lz -o $@
@@ -188,9 +188,9 @@ $(APPLIERS): $(O)/tests/%: $(O)/tests/apply/%.o $(O)/libtestkit.a $(call libs,pl
 $(NOTERS): $(O)/tests/%: $(O)/tests/note/%.o $(O)/libtestkit.a $(call libs,planner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
-$(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
+$(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,server)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(SERVER_LIBS) -o $@
 
 test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) \
                $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(RESOLVER))
@@ -216,9 +216,9 @@ fuzz-loader: $(O)/tests/random
 fuzz:
 	@tools/deps clang
 	+@$(MAKE) --no-print-directory MODE=fuzz CC=clang $(FUZZERS)
-$(FUZZERS): %: $(O)/tests/fuzz/%.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,planner)
+$(FUZZERS): %: $(O)/tests/fuzz/%.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,server)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) -o $(O)/$@
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) $(SERVER_LIBS) -o $(O)/$@
 	@tests/fuzz/search $(O)/$@ $(or $(T),10)
 
 # deliberate faults in the loader's rules: is each one noticed?

@@ -2,6 +2,7 @@
 #include "server/api.h"
 #include "server/archive.h"
 #include "server/job.h"
+#include "server/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,99 +11,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_MAX_BYTES = 200 };
-
 /* ---- an order */
-
-static int read_paths(struct query *query, const json_t *json, struct job_order *order,
-                      struct err *err)
-{
-    const size_t n = json_array_size(json);
-    const char **path = arena_calloc(query->arena, n + 1, sizeof(*path));
-
-    if (json && !json_is_array(json))
-        return err_set(err, EBADMSG, "'paths' must be a list of paths");
-    if (n > JOB_PATHS_MAX)
-        return err_set(err, EBADMSG, "'paths' may have %d items", (int)JOB_PATHS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        const char *text = json_string_value(json_array_get(json, i));
-
-        if (!text || *text != '/' || strlen(text) > 4096)
-            return err_set(err, EBADMSG, "'paths' must be a list of absolute paths");
-        path[order->n_paths++] = str_unescape(query->arena, text);
-    }
-    order->path = path;
-    return 0;
-}
-
-static bool is_in(const char *path, const char *store)
-{
-    const size_t len = strlen(store);
-
-    return !strncmp(path, store, len) && path[len] == '/' && path[len + 1] &&
-           !strstr(path, "/../") && !str_ends(path, "/..");
-}
-
-/* The store that the first path lies in, as the index knows it; else the first one it has. */
-static int choose_store(struct query *query, struct job_order *order, struct err *err)
-{
-    const char *why_not;
-    struct snapshot *snap = service_snapshot(query->service, query->arena, &why_not);
-
-    order->store = "/nix/store";
-    order->root = "/";
-    for (size_t i = 0; snap && i < snap->n_stores; i++) {
-        if (order->n_paths && !is_in(order->path[0], snap->store[i].path))
-            continue;
-        order->store = arena_strdup(query->arena, snap->store[i].path);
-        order->root = arena_strdup(query->arena, snap->store[i].root);
-        break;
-    }
-    snapshot_unref(snap);
-    for (size_t i = 0; i < order->n_paths; i++)
-        if (!is_in(order->path[i], order->store))
-            return err_set(err, EBADMSG, "every path must lie in the store '%s'", order->store);
-    return 0;
-}
-
-static int read_order(struct query *query, json_t *json, struct job_order *order, struct err *err)
-{
-    const char *key;
-    json_t *value;
-    int r;
-
-    json_object_foreach (json, key, value) {
-        if (strcmp(key, "name") != 0 && strcmp(key, "paths") != 0)
-            return err_set(err, EBADMSG, "there is no field '%.100s'", key);
-    }
-    order->name = json_string_value(json_object_get(json, "name"));
-    if (!order->name || !*order->name || *order->name == '-' ||
-        strlen(order->name) > NAME_MAX_BYTES)
-        return err_set(err, EBADMSG,
-                       "'name' must be a text of 1 to %d bytes, without a minus in "
-                       "front",
-                       (int)NAME_MAX_BYTES);
-    r = read_paths(query, json_object_get(json, "paths"), order, err);
-    return r < 0 ? r : choose_store(query, order, err);
-}
 
 static int post_order(struct query *query, struct reply *reply, struct err *err)
 {
     struct jobs *jobs = service_jobs(query->service);
-    struct job_order order = {0};
-    json_error_t why;
-    json_t *json =
-        json_loadb(query->body ? query->body : "", query->n_body, JSON_REJECT_DUPLICATES, &why);
+    const char *why_not;
+    struct snapshot *snap;
+    struct order order;
     int64_t id;
-    int r;
+    int r = order_read(query->body ? query->body : "", query->n_body, query->arena, &order, err);
 
-    if (!json)
-        return err_set(err, EBADMSG, "the body is no JSON object: %s", why.text);
-    r = json_is_object(json) ? read_order(query, json, &order, err)
-                             : err_set(err, EBADMSG, "the body is no JSON object");
+    if (r < 0)
+        return r;
+    snap = service_snapshot(query->service, query->arena, &why_not);
+    r = order_place(&order, snap ? snap->store : NULL, snap ? snap->n_stores : 0, err);
     if (r == 0)
         r = jobs_add(jobs, &order, &id, err);
-    json_decref(json);
+    snapshot_unref(snap);
     if (r < 0)
         return r;
     reply->status = 202;

@@ -313,7 +313,7 @@ void jobs_close(struct jobs *jobs)
 
 /* ---- for requests */
 
-static json_t *order_json(const struct job_order *order)
+static json_t *order_json(const struct order *order)
 {
     json_t *json = json_object(), *paths = json_array();
 
@@ -345,7 +345,7 @@ static void drop_old(struct jobs *jobs)
     }
 }
 
-int jobs_add(struct jobs *jobs, const struct job_order *order, int64_t *ret_id, struct err *err)
+int jobs_add(struct jobs *jobs, const struct order *order, int64_t *ret_id, struct err *err)
 {
     struct job *job;
     size_t waiting = 0;

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/metric.h"
+#include "server/order.h"
 
 struct archive;
 struct jobs;
@@ -20,7 +21,7 @@ struct service_options;
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_DONE, JOB_FAILED, JOB_CANCELLED, N_JOB_STATES };
 
-enum { JOBS_WAITING_MAX = 64, JOBS_KEPT = 500, JOB_PATHS_MAX = 1000 };
+enum { JOBS_WAITING_MAX = 64, JOBS_KEPT = 500 };
 
 const char *job_state_name(enum job_state state);
 
@@ -34,17 +35,8 @@ void jobs_tick(struct jobs *jobs);
 /* End the worker; its job will be begun again by the next service. */
 void jobs_stop(struct jobs *jobs);
 
-/*
- * Scan the closure of these paths (none: the whole store) of `store`, a directory as programs see
- * it, below `root`, and audit it. -EAGAIN: too many are waiting.
- */
-struct job_order {
-    const char *name; /* as the client calls it */
-    const char *root, *store;
-    const char *const *path;
-    size_t n_paths;
-};
-MUST_CHECK int jobs_add(struct jobs *jobs, const struct job_order *order, int64_t *ret_id,
+/* A job that carries out an order. -EAGAIN: too many are waiting. */
+MUST_CHECK int jobs_add(struct jobs *jobs, const struct order *order, int64_t *ret_id,
                         struct err *err);
 
 /* -ENOENT: there is none; -EEXIST: it has ended already. */

@@ -130,8 +130,7 @@ static json_t *responses_json(const struct route *route)
         put_response(json, "204", "Done", NULL);
     else
         put_response(json, writes ? "202" : "200",
-                     writes ? "A job was made, or ended" : "The answer",
-                     content_of(route));
+                     writes ? "A job was made, or ended" : "The answer", content_of(route));
     if (route->body_schema) {
         put_response(json, "200", "The audit was there already", content_of(route));
         put_response(json, "201", "The audit was taken in", content_of(route));

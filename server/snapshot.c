@@ -52,7 +52,7 @@ static int load_stores(struct snapshot *snap, struct db *db, struct err *err)
     while (s && (r = stmt_step(s, err)) > 0) {
         snap->store = arena_grow(&snap->arena, snap->store, snap->n_stores, sizeof(*snap->store));
         snap->store[snap->n_stores++] =
-            (struct store_row){copied(&snap->arena, s, 0), copied(&snap->arena, s, 1)};
+            (struct store_place){copied(&snap->arena, s, 0), copied(&snap->arena, s, 1)};
     }
     return r;
 }

@@ -11,6 +11,7 @@
 #include "planner/plan.h"
 #include "scanner/index.h"
 #include "server/http.h"
+#include "server/order.h"
 #include "server/view.h"
 
 #include <pthread.h>
@@ -49,11 +50,6 @@ struct package_row {
     struct plan_text plan;
 };
 
-/* A directory of packages, as programs see it, and the directory that was "/" when it was read. */
-struct store_row {
-    const char *path, *root;
-};
-
 struct kept; /* a finished answer */
 
 struct snapshot {
@@ -65,7 +61,7 @@ struct snapshot {
     struct policy policy;      /* with the index's own stores in it */
     char tag[20];              /* of everything that follows from the index alone */
     int64_t made_at, index_at; /* seconds since 1970: of the snapshot; the file's last change */
-    struct store_row *store;
+    struct store_place *store;
     size_t n_stores;
     struct index_totals totals;
     struct storm sum;
