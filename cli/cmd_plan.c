@@ -18,15 +18,16 @@ struct plan_options {
     struct options common;
     const char *policy; /* --policy; NULL: the default */
     const char *output; /* -o; NULL: stdout */
-    bool explain;
+    bool explain, renew;
 };
 
-enum { OPT_POLICY = 0x200, OPT_EXPLAIN };
+enum { OPT_POLICY = 0x200, OPT_EXPLAIN, OPT_RENEW };
 
 static const struct argp_option rows[] = {
     {"policy", OPT_POLICY, "FILE", 0, "What must not break, and what the target offers (JSON)", 0},
     {"output", 'o', "FILE", 0, "Write the plan (JSON) to FILE, and the text to the terminal", 0},
     {"explain", OPT_EXPLAIN, NULL, 0, "Every criterion with its evidence, every edit in full", 0},
+    {"renew", OPT_RENEW, NULL, 0, "Replace closure notes that say something else", 0},
     {0},
 };
 
@@ -46,6 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_EXPLAIN:
         o->explain = true;
+        return 0;
+    case OPT_RENEW:
+        o->renew = true;
         return 0;
     case ARGP_KEY_END:
         if (o->common.n_args == 0)
@@ -226,6 +230,7 @@ static int run(int argc, char **argv)
         options_release(&o.common);
         return EXIT_USAGE;
     }
+    policy.renew |= o.renew;
     for (i = 0; i < o.common.n_args; i++) {
         if (i && !o.common.json)
             putchar('\n');

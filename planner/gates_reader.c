@@ -122,6 +122,8 @@ const char *gate_not_worth_it(const struct subject *s, enum method method)
     uint32_t failed = start->failed_opens + start->failed_stats;
 
     (void)method;
+    if (s->object->closure.bytes) /* what it saves cannot be seen any more */
+        return NULL;
     if (failed >= s->policy->reader_saving || !with_declared(s, &run))
         return NULL;
     failed += run.trace.dlopen.failed_opens + run.trace.dlopen.failed_stats;

@@ -1,6 +1,7 @@
 """A start with the closure note that the planner makes: no failed call, the same objects in the
 same order; and what a program may do afterwards."""
 
+import json
 import os
 import re
 import shutil
@@ -163,11 +164,60 @@ def memcheck(n):
     same("status", done.returncode, 0)
 
 
+def lint(n, program):
+    done = run(os.path.join(n.store.build, "stormlint"), "lint", "--format", "json", program)
+    return [f["rule"] for f in json.loads(done.stdout)["findings"] if "note" in f["rule"]]
+
+
+def linted(n):
+    same("as planned", lint(n, n.new), [])
+    path = os.path.join(n.store.place("linted", "bin"), "app")
+    shutil.copy(n.new, path)
+    must("patchelf", "--set-rpath", ":".join([n.store.d1, n.store.a, n.store.libc]), path)
+    same("another run path", lint(n, path), ["note-stale"])
+    n.store.edit(n.new, path, "--audit", "/nowhere.so", "--renew")
+    same("another module", lint(n, path), ["note-without-reader"])
+    note = os.path.join(n.store.dir, "bad-note")
+    with open(note, "wb") as file:
+        file.write(b"7\0\0\0\0")
+    n.store.edit(n.new, path, "--closure", note, "--renew")
+    same("another version", lint(n, path), ["note-malformed"])
+
+
+def planned_and_applied(n):
+    stormlint = os.path.join(n.store.build, "stormlint")
+    policy, plan, out = (os.path.join(n.store.dir, x) for x in ("policy.json", "plan.json", "out"))
+    with open(policy, "w", encoding="utf-8") as file:
+        json.dump({"schema": "stormlint-policy/1", "reader": "resolver", "stores": [n.store.dir],
+                   "resolver": n.store.reader}, file)
+    must(stormlint, "plan", "--policy", policy, "-o", plan, n.old)
+    with open(plan, encoding="utf-8") as file:
+        chosen = json.load(file)["objects"][0]
+    same("choice", (chosen["strategy"], chosen["scope"], chosen["rule"]),
+         ("note", "closure", "resolver-there"))
+    must(stormlint, "apply", plan, "--out", out)
+    same("failed calls", calls(os.path.join(out, "bin/app")), [])
+    path = os.path.join(n.store.place("again", "bin"), "app")
+    shutil.copy(os.path.join(out, "bin/app"), path)
+    if "it has this very note already" not in must(stormlint, "plan", "--policy", policy, path):
+        raise Failed("the same note is not recognised")
+    os.rename(os.path.join(n.store.d1, "libx.so"), os.path.join(n.store.d1, "liby.so"))
+    try:
+        told = must(stormlint, "plan", "--policy", policy, path)
+        if "says something else" not in told:
+            raise Failed(f"a stale note is not recognised: {told}")
+        if "> note closure" not in must(stormlint, "plan", "--renew", "--policy", policy, path):
+            raise Failed("--renew does not renew")
+    finally:
+        os.rename(os.path.join(n.store.d1, "liby.so"), os.path.join(n.store.d1, "libx.so"))
+
+
 TESTS = {
     "0 failed calls": no_failed_call, "same list": same_list, "predicted": predicted,
     "switched off": switched_off, "ld.so by hand": by_hand, "dlopen, fork, exec, threads": dlopens,
     "reader gone": reader_gone, "other run path": other_run_path, "other needed": other_needed,
-    "rehashed": rehashed, "library gone": library_gone,
+    "rehashed": rehashed, "library gone": library_gone, "linted": linted,
+    "planned and applied": planned_and_applied,
 }
 
 

@@ -280,6 +280,64 @@ static void notes_are_what_patchelf_would_write(void **state UNUSED)
     store_free(store);
 }
 
+/* A run path and the pair that patchelf 0.19.1 writes for libz.so under it, byte for byte. */
+static const struct {
+    const char *run_path, *note;
+} run_paths[] = {
+    {"/s/a", "libz.so|=/s/a/libz.so||"},
+    {"/s/a:/s/b", "libz.so|=/s/a/libz.so:=/s/b/libz.so||"},
+    {"/s/b:/s/a", "libz.so|=/s/b/libz.so:=/s/a/libz.so||"},
+    {"/s/empty:/s/a", "libz.so|=/s/a/libz.so||"},
+    {"/s/a:/s/empty", "libz.so|=/s/a/libz.so||"},
+    {"/s/a/", "libz.so|=/s/a//libz.so||"},
+    {"/s/b/../a", "libz.so|=/s/b/../a/libz.so||"},
+    {"/s/a:/s/a", "libz.so|=/s/a/libz.so:=/s/a/libz.so||"},
+    {"/gone:/s/a", "libz.so|?/gone:=/s/a/libz.so||"},
+    {"/gone", "libz.so|?/gone||"},
+    {"/run/opengl-driver/lib:/s/a", "libz.so|?/run/opengl-driver/lib:=/s/a/libz.so||"},
+    {"$ORIGIN/../lib:/s/a", "libz.so|?$ORIGIN/../lib:=/s/a/libz.so||"},
+    {"${ORIGIN}", "libz.so|?${ORIGIN}||"},
+    {"/s/$LIB:/s/a", "libz.so|?/s/$LIB:=/s/a/libz.so||"},
+    {"/s/levels", "libz.so|?/s/levels||"},
+    {"/s/a:/s/levels", "libz.so|=/s/a/libz.so:?/s/levels||"},
+    {"/s/levels:/s/a", "libz.so|?/s/levels:=/s/a/libz.so||"},
+    {"rel:/s/a", "libz.so|?rel:=/s/a/libz.so||"},
+    {".", "libz.so|?.||"},
+    {":/s/a", "libz.so|?:=/s/a/libz.so||"},
+    {"/s/a::/s/b", "libz.so|=/s/a/libz.so:?:=/s/b/libz.so||"},
+    {"/s/a:", "libz.so|=/s/a/libz.so:?||"},
+    {"/s/a/libz.so", "libz.so|?/s/a/libz.so||"},
+    {"/s/link", "libz.so|=/s/link/libz.so||"},
+    {"/s/empty", "no needed name is found by its run path: a note would be empty"},
+};
+
+static void each_run_path_has_patchelfs_note(void **state UNUSED)
+{
+    static const struct store_object more[] = {
+        {.path = "/s/a/libz.so"},
+        {.path = "/s/b/libz.so"},
+        {.path = "/s/empty/libq.so"},
+        {.path = "/s/levels/libz.so"},
+        {.path = "/s/link", .link = "/s/a"},
+        {.path = "/s/levels/glibc-hwcaps/x86-64-v2/libz.so"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(run_paths); i++) {
+        const struct store_object app = {"app/bin/app", .needed = "libz.so",
+                                         .run_path = run_paths[i].run_path};
+        struct store *store = make(more, ARRAY_LEN(more));
+        const char *text;
+        struct subject s;
+
+        store_add(store, &app, 1);
+        store_subject(store, "app/bin/app", &s);
+        text = note_text(store, &s);
+        if (strcmp(text, run_paths[i].note) != 0)
+            fail_msg("'%s' gives '%s', not '%s'", run_paths[i].run_path, text, run_paths[i].note);
+        store_free(store);
+    }
+}
+
 static void a_note_without_pairs_is_no_note(void **state UNUSED)
 {
     static const struct store_object more[] = {
@@ -334,6 +392,7 @@ int main(void)
         cmocka_unit_test(farms_mirror_builds_for_better_cpus),
         cmocka_unit_test(absolute_names_are_the_strings_that_were_opened),
         cmocka_unit_test(notes_are_what_patchelf_would_write),
+        cmocka_unit_test(each_run_path_has_patchelfs_note),
         cmocka_unit_test(a_note_without_pairs_is_no_note),
         cmocka_unit_test(reviewed_objects_go_into_the_farm),
     };
