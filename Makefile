@@ -136,6 +136,15 @@ $(O)/gen/schema.c: schema.sql
 	@{ echo 'extern const char schema_sql[];'; echo 'const char schema_sql[] ='; \
 	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
 
+# what only tests use and Debian does not have: tests/npm/package-lock.json
+npm: build/npm/.stamp
+build/npm/.stamp: tests/npm/package-lock.json
+	@mkdir -p build/npm
+	$(call say,NPM,$<)
+	$(Q)cp tests/npm/package.json tests/npm/package-lock.json build/npm/
+	$(Q)cd build/npm && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
 # the pages of the rules are compiled in, too: id, text, id, text, ...
 $(O)/gen/rule_pages.c: $(sort $(wildcard docs/rules/*.md))
 	@mkdir -p $(@D)
@@ -204,7 +213,7 @@ golden: build/stormlint $(O)/tests/mktree
 
 # everything: installs what is missing first, so that make reads its flags anew afterwards
 test: deps
-	+@$(MAKE) --no-print-directory all test-programs
+	+@$(MAKE) --no-print-directory all test-programs npm
 	+@$(MAKE) --no-print-directory MODE=asan test-programs
 	@MAKE='$(MAKE)' tests/run $(O) build/asan
 
@@ -302,6 +311,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-scale $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-scale npm $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

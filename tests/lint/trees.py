@@ -45,7 +45,7 @@ class Suite:
     """Runs the program, counts checks."""
 
     def __init__(self, build):
-        self.build, self.passed, self.failed = build, 0, 0
+        self.build, self.passed, self.failed, self.skipped = build, 0, 0, 0
         self.stormlint = os.path.abspath(f"{build}/stormlint")
 
     def check(self, ok, text):
@@ -55,6 +55,10 @@ class Suite:
             self.failed += 1
             print(f"FAILED: {text}")
         return ok
+
+    def skip(self, text):
+        self.skipped += 1
+        print(f"skipped: {text}")
 
     def call(self, *argv, cwd=None):
         """Exit code, output, errors; nothing of the caller's settings."""
@@ -77,5 +81,7 @@ class Suite:
 
     def close(self):
         """Tell the sum; the exit code."""
+        if self.skipped:
+            print(f"{self.skipped} skipped")
         print(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed else 0
