@@ -101,8 +101,8 @@ static int trace_edited(struct query *query, const struct program_row *program,
     struct subject subject;
     struct edits edits = {0};
     struct run run = {0};
-    enum method method;
-    size_t level;
+    enum method method = METHOD_NONE;
+    size_t level = 0;
     int r = find_method(strategy, query_text(query, "scope"), &method, err);
 
     if (r == 0)
@@ -134,8 +134,8 @@ int get_trace(struct query *query, struct reply *reply, struct err *err)
 {
     const char *strategy = query_text(query, "strategy"), *cpu = query_text(query, "cpu");
     struct program_row *program;
-    const char **env;
-    size_t n_env;
+    const char **env = NULL;
+    size_t n_env = 0;
     int r = find_program(query, query->segment[0], &program, err);
 
     if (r == 0)

@@ -104,7 +104,7 @@ static struct sorted *sort(const struct listing *l, struct arena *arena, size_t 
 int page_reply(const struct query *query, const struct listing *l, struct reply *reply,
                struct err *err)
 {
-    const char *after = query_text(query, "after"), *name;
+    const char *after = query_text(query, "after"), *name = "";
     const size_t limit = query_number(query, "limit");
     struct page_key key = {0};
     size_t n, from = 0;

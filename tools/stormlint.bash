@@ -40,7 +40,7 @@ _stormlint()
         mapfile -t COMPREPLY < <(compgen -W "${words[*]}" -- "$cur")
         return
         ;;
-    --root | --store | --cwd)
+    --root | --store | --cwd | --state | --web)
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         return
         ;;
