@@ -107,28 +107,25 @@ $(O)/%.o: $(O)/%.c
 ## The resolver: what reads notes on stock glibc, loaded by ld.so itself. No C library, nothing to
 ## be relocated; its decisions (resolver/*.c) are also what the loader model runs
 
-RESOLVER    := $(O)/libstormlint-resolve.so
-RESOLVER_C  := $(sort $(wildcard resolver/*.c resolver/module/*.c))
-FREESTANDING := -std=gnu17 $(filter-out -Wnull-dereference,$(WARN)) -O2 -fPIC -ffreestanding -fno-builtin -fvisibility=hidden \
-               -fno-stack-protector -fno-asynchronous-unwind-tables -nostdlib -shared \
-               -Wl,--hash-style=gnu,--build-id=none,-z,noseparate-code,-z,now,-z,norelro \
-               -Wl,-z,noexecstack,-z,defs,-soname,libstormlint-resolve.so.1
-GCC_ONLY    := -fno-tree-loop-distribute-patterns
+include resolver/flags.mk
+RESOLVER   := $(O)/libstormlint-resolve.so
+RESOLVER_H := $(wildcard resolver/*.h resolver/module/*.h) resolver/flags.mk
+RESOLVER_W := $(filter-out -Wnull-dereference,$(WARN)) $(if $(CI)$(DEVELOPER),-Werror)
 
 resolver: $(RESOLVER)
-$(O)/libstormlint-resolve.so: $(RESOLVER_C) $(wildcard resolver/*.h resolver/module/*.h) Makefile
+$(O)/libstormlint-resolve.so: $(RESOLVER_C) $(RESOLVER_H)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) -I. -D_GNU_SOURCE $(FREESTANDING) $(if $(CLANG),,$(GCC_ONLY)) $(if $(X86),-fcf-protection=full) \
-	  $(if $(CI)$(DEVELOPER),-Werror) $(RESOLVER_C) -o $@
+	$(Q)$(CC) $(RESOLVER_FLAGS) $(RESOLVER_W) $(if $(X86),$(RESOLVER_x86_64)) \
+	  $(if $(CLANG),,$(RESOLVER_gcc)) $(RESOLVER_C) -o $@
 
 # the same for aarch64, made by clang and lld from anywhere
 resolver-aarch64: $(O)/aarch64/libstormlint-resolve.so
-$(O)/aarch64/libstormlint-resolve.so: $(RESOLVER_C) $(wildcard resolver/*.h resolver/module/*.h) Makefile
+$(O)/aarch64/libstormlint-resolve.so: $(RESOLVER_C) $(RESOLVER_H)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)clang --target=aarch64-linux-gnu -I. -D_GNU_SOURCE -isystem /usr/aarch64-linux-gnu/include $(FREESTANDING) \
-	  -mbranch-protection=standard -fuse-ld=lld -Wl,-z,max-page-size=65536 $(RESOLVER_C) -o $@
+	$(Q)clang --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include $(RESOLVER_FLAGS) \
+	  $(RESOLVER_W) $(RESOLVER_aarch64) -fuse-ld=lld -Wl,-z,max-page-size=65536 $(RESOLVER_C) -o $@
 
 # schema.sql is the one schema: it is compiled in as a string
 $(O)/gen/schema.c: schema.sql
