@@ -116,7 +116,8 @@ resolver: $(RESOLVER)
 $(O)/libstormlint-resolve.so: $(RESOLVER_C) $(RESOLVER_H)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(RESOLVER_FLAGS) $(RESOLVER_W) $(if $(X86),$(RESOLVER_x86_64)) \
+	$(Q)$(CC) $(RESOLVER_FLAGS) $(RESOLVER_W) \
+	  $(RESOLVER_$(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))) \
 	  $(if $(CLANG),,$(RESOLVER_gcc)) $(RESOLVER_C) -o $@
 
 # the same for aarch64, made by clang and lld from anywhere

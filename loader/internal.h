@@ -336,7 +336,7 @@ void resolver_start(struct run *run);
 void resolver_saw(struct run *run, const struct image *image);
 
 /* The path it gives for a name that ld.so would search; NULL: none. */
-const struct name *resolver_path(struct run *run, const struct lib *asker, const struct name *name);
+const struct name *resolver_path(struct run *run, const struct lib *lib, const struct name *name);
 
 /* ---- glibc_deps.c: names asked for, and the work list (docs/loader.md, 3, 4, 15) */
 

@@ -238,7 +238,8 @@ static int add_plugin(struct making *m, struct loader *loader, const struct trac
 {
     const struct phase *phase = &all->phase[at];
     const struct loaded *caller = phase->caller >= 0 ? &all->loaded[phase->caller] : NULL;
-    const struct dlopen_call call = {phase->name, phase->caller > 0 ? caller->path : NULL};
+    const struct dlopen_call call = {phase->name,
+                                     caller && phase->caller > 0 ? caller->path : NULL};
     const struct start start = {.program = m->s->program,
                                 .env = m->s->env,
                                 .n_env = m->s->n_env,
@@ -287,6 +288,7 @@ static int add_starts(struct making *m, struct err *err)
         loader = loader_new(run.world, &level->cpu, m->s->cwd, false);
     for (size_t i = 0; r == 0 && i < run.trace.n_phases && i < PLUGINS_MAX; i++)
         r = add_plugin(m, loader, &run.trace, i);
+    m->trace = NULL;
     return r < 0 ? err_set(err, -r, "'%s': a declared dlopen cannot be looked at", m->s->program)
                  : 0;
 }

@@ -32,6 +32,7 @@ static inline long sys_call(long number, long a, long b, long c, long d)
     return x0;
 }
 #else
+/* cppcheck-suppress preprocessorErrorDirective */
 #error "the resolver exists for x86-64 and aarch64"
 #endif
 
