@@ -13,7 +13,7 @@
  * The loader model's version: storms recorded by another are computed anew. Raised whenever a
  * change of the rules can change a number.
  */
-enum { STORM_MODEL = 2 };
+enum { STORM_MODEL = 3 };
 
 struct storm_row {
     const char *program; /* the path it was started by */
