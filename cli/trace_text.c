@@ -13,7 +13,7 @@ const char *stage_words(enum stage stage)
         [STAGE_DIRECT] = "by its path",
         [STAGE_RPATH] = "RPATH",
         [STAGE_LIBRARY_PATH] = "LD_LIBRARY_PATH",
-        [STAGE_NOTE] = "resolution note",
+        [STAGE_NOTE] = "note",
         [STAGE_RUNPATH] = "RUNPATH",
         [STAGE_CACHE] = "library cache",
         [STAGE_SYSTEM] = "the loader's own directories",
