@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             __builtin_trap();
         return 0;
     }
-    if (once.in_place != (once.size == size - 1) || once.size > 4 * size + 65536)
+    if ((once.in_place && once.size != size - 1) || once.size > 4 * size + 65536)
         __builtin_trap();
     if (elf_read(&(struct elf_source){.fd = -1, .bytes = once.bytes, .size = once.size}, &arena,
                  &object, &err) < 0)
