@@ -7,7 +7,9 @@
 #include "cli/index.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
-#include "planner/package.h"
+#include "cli/whole_text.h"
+#include "linter/danger_file.h"
+#include "planner/cost.h"
 #include "planner/plan_json.h"
 
 #include <errno.h>
@@ -18,14 +20,24 @@ struct plan_options {
     struct options common;
     const char *policy; /* --policy; NULL: the default */
     const char *output; /* -o; NULL: stdout */
-    bool explain, renew;
+    const char *rules;  /* --rules; NULL: none besides the table's */
+    const char *cost;   /* --probe-cost; NULL: calls are not turned into time */
+    bool explain, all, renew;
 };
 
-enum { OPT_POLICY = 0x200, OPT_EXPLAIN, OPT_RENEW };
+enum { OPT_POLICY = 0x200, OPT_EXPLAIN, OPT_ALL, OPT_RULES, OPT_COST, OPT_RENEW };
 
 static const struct argp_option rows[] = {
-    {"policy", OPT_POLICY, "FILE", 0, "What must not break, and what the target offers (JSON)", 0},
-    {"output", 'o', "FILE", 0, "Write the plan (JSON) to FILE, and the text to the terminal", 0},
+    {"policy", OPT_POLICY, "NAME|FILE", 0,
+     "What must not break, and what the target offers: a policy by name, or a JSON file", 0},
+    {"rules", OPT_RULES, "FILE", 0, "More rules of dangerous libraries (JSON)", 0},
+    {"output", 'o', "FILE", 0,
+     "Write the plan (JSON) to FILE, and the text to the terminal; with --all one file a package "
+     "into the directory FILE",
+     0},
+    {"all", OPT_ALL, NULL, 0, "Plan every package of the index, and every start with all of it", 0},
+    {"probe-cost", OPT_COST, "local|nfs|US", 0,
+     "Tell time, too: what one failed call costs, in microseconds", 0},
     {"explain", OPT_EXPLAIN, NULL, 0, "Every criterion with its evidence, every edit in full", 0},
     {"renew", OPT_RENEW, NULL, 0, "Replace closure notes that say something else", 0},
     {0},
@@ -51,9 +63,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_RENEW:
         o->renew = true;
         return 0;
+    case OPT_ALL:
+        o->all = true;
+        return 0;
+    case OPT_RULES:
+        o->rules = arg;
+        return 0;
+    case OPT_COST:
+        o->cost = arg;
+        if (probe_cost(arg) < 0)
+            argp_error(state, "'%s': a probe costs 'local', 'nfs', or microseconds", arg);
+        return 0;
     case ARGP_KEY_END:
-        if (o->common.n_args == 0)
+        if (o->common.n_args == 0 && !o->all)
             argp_error(state, "which program or package?");
+        if (o->common.n_args && o->all)
+            argp_error(state, "--all takes no programs");
         if (o->output && o->common.n_args > 1)
             argp_error(state, "-o takes the plan of one package");
         if (o->common.n_dlopens || o->common.declared)
@@ -69,7 +94,7 @@ static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
-    .args_doc = "PROGRAM|PACKAGE...",
+    .args_doc = "PROGRAM|PACKAGE...\n--all",
     .doc =
         "Choose how a program is to find its libraries without searching for them, and tell why: "
         "each strategy proposes edits, the loader's model is run with them, and what would "
@@ -102,8 +127,12 @@ static int write_plan(const struct plan *plan, const char *path, struct arena *a
 static int print_plan(const struct plan_options *o, const struct plan *plan, struct arena *arena,
                       struct err *err)
 {
-    struct plan_view view = {
-        .to = stdout, .term = term_of(stdout), .arena = arena, .plan = plan, .explain = o->explain};
+    struct plan_view view = {.to = stdout,
+                             .term = term_of(stdout),
+                             .arena = arena,
+                             .plan = plan,
+                             .explain = o->explain,
+                             .probe_us = o->cost ? probe_cost(o->cost) : -1};
     json_t *json;
     int r;
 
@@ -130,7 +159,7 @@ static int plan_argument(struct plan_options *o, const struct subject_query *que
     if ((r = package_programs(query, arg, &arena, &program, &n, err)) < 0)
         return r;
     if (n == 0)
-        return err_set(err, ENOENT, "'%s': there is no program in it", arg);
+        return err_set(err, ENOENT, "'%s': there is nothing in it that a loader loads", arg);
     if ((r = package_plan(query, program, n, &arena, &plan, err)) < 0)
         return r;
     if (o->output && (r = write_plan(&plan, o->output, &arena, err)) < 0)
@@ -166,6 +195,9 @@ struct worlds {
     bool has_live, has_index;
     struct setting live;
     struct indexed indexed;
+    bool has_needed;
+    struct name_set needed; /* of the index */
+    struct arena arena;
 };
 
 static int open_world(struct worlds *w, bool live, const struct setting **ret_setting,
@@ -192,6 +224,7 @@ static void release_worlds(struct worlds *w)
         setting_release(&w->live);
     if (w->has_index)
         indexed_release(&w->indexed);
+    arena_release(&w->arena);
 }
 
 /* One argument, in the world that it means. */
@@ -211,7 +244,48 @@ static int plan_one(struct worlds *w, const char *arg, struct err *err)
     query.world = setting->world;
     query.cwd = setting->cwd;
     query.cpu = o->cpu;
+    query.all_objects = true;
+    if (!live && !w->has_needed) {
+        r = whole_needed(w->indexed.db, setting->world, &w->arena, &w->needed, err);
+        if (r < 0)
+            return r;
+        w->has_needed = true;
+    }
+    query.needed = live ? NULL : &w->needed;
     return plan_argument(w->options, &query, arg, err);
+}
+
+/* Every package of the index. */
+static int plan_everything(struct plan_options *o, const struct policy *policy)
+{
+    const struct whole_query query = {
+        .db = options_db(&o->common), .policy = policy, .cpu = o->common.cpu, .n_threads = 2};
+    struct whole_view view = {.to = stdout,
+                              .json = o->common.json,
+                              .output = o->output,
+                              .probe_us = o->cost ? probe_cost(o->cost) : -1};
+    struct whole whole;
+    struct err err = {0};
+    int r = whole_plan(&query, &whole, &err), code;
+
+    if (r < 0) {
+        log_error("%s", err.text);
+        return EXIT_INCOMPLETE;
+    }
+    r = whole_show(&view, &whole, &err);
+    code = r < 0 ? EXIT_FAILED : view.n_problems ? EXIT_INCOMPLETE : EXIT_FINE;
+    if (r < 0)
+        log_error("%s", err.text);
+    whole_release(&whole);
+    return code;
+}
+
+static int read_policy(const struct plan_options *o, struct arena *arena, struct policy *policy,
+                       struct err *err)
+{
+    int r = o->policy ? policy_read(o->policy, arena, policy, err) : 0;
+
+    return r == 0 && o->rules ? danger_read(o->rules, arena, &policy->danger, err) : r;
 }
 
 static int run(int argc, char **argv)
@@ -225,12 +299,14 @@ static int run(int argc, char **argv)
     size_t i;
 
     options_parse(&argp, argc, argv, &o);
-    if (o.policy && policy_read(o.policy, &arena, &policy, &err) < 0) {
+    if (read_policy(&o, &arena, &policy, &err) < 0) {
         log_error("%s", err.text);
         options_release(&o.common);
         return EXIT_USAGE;
     }
     policy.renew |= o.renew;
+    if (o.all)
+        code = plan_everything(&o, &policy);
     for (i = 0; i < o.common.n_args; i++) {
         if (i && !o.common.json)
             putchar('\n');

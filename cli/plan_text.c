@@ -193,6 +193,59 @@ static void judgements(const struct plan_view *view, const struct plan_option *o
     }
 }
 
+/* One cell: "pass", "FAIL", "warn", "-" (does not apply), "" (not looked at). */
+static const char *cell(const struct plan_option *o, const char *criterion)
+{
+    static const char *const cells[] = {
+        [VERDICT_PASS] = "pass",
+        [VERDICT_FAIL] = "FAIL",
+        [VERDICT_WARN] = "warn",
+        [VERDICT_NOT_APPLICABLE] = "-",
+    };
+    size_t i;
+
+    for (i = 0; i < o->n_judgements; i++)
+        if (!strcmp(o->judgement[i].criterion, criterion))
+            return cells[o->judgement[i].verdict];
+    return "";
+}
+
+/* Criteria down, strategies across. What a gate settled stands alone in its column. */
+static void matrix(const struct plan_view *view, const struct plan_object *object)
+{
+    size_t i, k;
+
+    heading(view, "Criteria and strategies");
+    fprintf(view->to, "    %-17s", "");
+    for (k = 0; k < object->n_options; k++)
+        if (strcmp(object->option[k].strategy, "none") != 0)
+            fprintf(view->to, " %-15s",
+                    method_text(view, object->option[k].strategy, object->option[k].scope));
+    fputc('\n', view->to);
+    for (i = 0; i < N_CRITERIA; i++) {
+        fprintf(view->to, "    %-17s", criteria()[i].id);
+        for (k = 0; k < object->n_options; k++)
+            if (strcmp(object->option[k].strategy, "none") != 0)
+                fprintf(view->to, " %-15s", cell(&object->option[k], criteria()[i].id));
+        fputc('\n', view->to);
+    }
+}
+
+static void rulings(const struct plan_view *view, const struct plan_object *object)
+{
+    size_t i;
+
+    if (object->n_rulings == 0)
+        return;
+    heading(view, "Rules that fired (absolute, farm, note)");
+    for (i = 0; i < object->n_rulings; i++) {
+        const struct plan_ruling *r = &object->ruling[i];
+
+        fprintf(view->to, "    %-16s %-6s %-6s %-6s on %s %s\n", r->rule, r->absolute, r->farm,
+                r->note, r->on, shown(view, r->what));
+    }
+}
+
 static void explain_others(const struct plan_view *view, const struct plan_object *object)
 {
     size_t i;
@@ -308,6 +361,10 @@ static void print_object(const struct plan_view *view, const struct plan_object 
     numbers(view, object);
     other_levels(view, object);
     losers(view, object);
+    if (view->explain) {
+        matrix(view, object);
+        rulings(view, object);
+    }
     if (plan_chosen(object)->n_judgements) {
         heading(view, arena_printf(view->arena, "Checked: %s",
                                    method_text(view, object->strategy, object->scope)));

@@ -15,6 +15,7 @@ struct plan_view {
     struct term term;
     struct arena *arena; /* scratch */
     const struct plan *plan;
+    double probe_us; /* what a failed call costs; -1: no time is told */
     bool explain;
 };
 

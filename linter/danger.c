@@ -312,11 +312,11 @@ static const struct danger table[] = {
      .why = "an exact path freezes the baseline build and loses the CPU-tuned variant"},
     {.id = "rpath-tag",
      .fact = "it has DT_RPATH",
-     .absolute = DANGER_OK,
-     .farm = DANGER_WARN,
+     .absolute = DANGER_REFUSE,
+     .farm = DANGER_REFUSE,
      .note = DANGER_REFUSE,
-     .why = "force-rpath is deliberate (wins over LD_LIBRARY_PATH and is inherited); patchelf "
-            "rejects it together with the note"},
+     .why = "it beats LD_LIBRARY_PATH and is inherited; an edited run path is DT_RUNPATH, which is "
+            "neither (a plugin found by the program's DT_RPATH is not found any more)"},
     {.id = "mutable-runpath",
      .fact = "its run path names a directory outside the store",
      .absolute = DANGER_WARN,
@@ -367,7 +367,7 @@ static const struct danger table[] = {
             "class+machine+endianness"},
     {.id = "musl",
      .interp = LIST("*/ld-musl-*"),
-     .absolute = DANGER_WARN,
+     .absolute = DANGER_REFUSE,
      .farm = DANGER_OK,
      .note = DANGER_NA,
      .why = "no hwcaps, RUNPATH inherited like RPATH, no reader for the note; farms help, gains "

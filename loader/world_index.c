@@ -24,6 +24,10 @@ static const char INODES[] = "SELECT count(*) FROM (SELECT 1 FROM inode LIMIT 1)
 static const char PROGRAMS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
                                "WHERE o.interp IS NOT NULL ORDER BY o.id";
 
+static const char OBJECTS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
+                              "ORDER BY o.id";
+static const char STORE_PATHS[] = "SELECT path FROM store ORDER BY path";
+
 /*
  * A directory node's `source` points to one of these:
  *
@@ -505,10 +509,10 @@ int world_index(struct db *db, enum world_facts facts, struct world **ret_world,
     return 0;
 }
 
-int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
-                   struct err *err)
+static int list_texts(struct db *db, const char *sql, void (*each)(void *data, const char *path),
+                      void *data, struct err *err)
 {
-    struct stmt *s = db_prepare(db, PROGRAMS, err);
+    struct stmt *s = db_prepare(db, sql, err);
     int r;
 
     if (!s)
@@ -516,4 +520,22 @@ int index_programs(struct db *db, void (*each)(void *data, const char *path), vo
     while ((r = stmt_step(s, err)) > 0)
         each(data, stmt_text(s, 0));
     return r;
+}
+
+int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
+                   struct err *err)
+{
+    return list_texts(db, PROGRAMS, each, data, err);
+}
+
+int index_objects(struct db *db, void (*each)(void *data, const char *path), void *data,
+                  struct err *err)
+{
+    return list_texts(db, OBJECTS, each, data, err);
+}
+
+int index_store_paths(struct db *db, void (*each)(void *data, const char *path), void *data,
+                 struct err *err)
+{
+    return list_texts(db, STORE_PATHS, each, data, err);
 }

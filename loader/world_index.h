@@ -28,3 +28,9 @@ MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world *
 /* Call `each` with the path of every program of the index, in the order of its scan. */
 MUST_CHECK int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
                               struct err *err);
+
+/* The same with every ELF file, and with the directories of packages. */
+MUST_CHECK int index_objects(struct db *db, void (*each)(void *data, const char *path), void *data,
+                             struct err *err);
+MUST_CHECK int index_store_paths(struct db *db, void (*each)(void *data, const char *path), void *data,
+                            struct err *err);

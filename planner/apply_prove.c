@@ -69,7 +69,7 @@ static const char *facts_differ(struct arena *arena, const struct object *a, con
 
 static int check_facts(const struct target *t, struct arena *arena, struct err *err)
 {
-    CLEANUP(world_closep) struct world *world = world_overlay(t->subject->world);
+    CLEANUP(world_closep) struct world *world = world_overlay(t->subject->base);
     const struct edit *farm = edits_find(&t->edits, EDIT_FARM, NULL);
     const char *what;
     struct edits edits = {0};
@@ -166,11 +166,12 @@ int prove_final(const struct target *t, struct world *now, struct err *err)
     const struct subject *s = t->subject;
     const struct start start = {
         .program = s->program, .env = s->env, .n_env = s->n_env, .record = true};
-    int r = 0;
+    CLEANUP(world_closep) struct world *staged = NULL;
+    int r = subject_stage(s, now, &staged, err);
 
     for (size_t i = 0; i < s->n_levels && r == 0; i++) {
         CLEANUP(loader_freep)
-        struct loader *loader = loader_new(now, &s->level[i].cpu, s->cwd, false);
+        struct loader *loader = loader_new(staged ? staged : now, &s->level[i].cpu, s->cwd, false);
         struct trace trace;
 
         r = loader_run(loader, &start, &arena, &trace, err);

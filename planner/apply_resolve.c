@@ -361,6 +361,7 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
         .cpu = t->plan->cpu,
         .program = path,
         .farm = farm_of(t, apply->arena),
+        .kind = (enum subject_kind)subject_kind_find(t->object->kind),
     };
     int r;
 
@@ -370,7 +371,7 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
                                   .scope = t->object->scope,
                                   .reason = t->object->reason};
     if (at.error || !world_object(apply->world, at.node) ||
-        !object_is_program(world_object(apply->world, at.node)))
+        (query.kind == SUBJECT_PROGRAM && !object_is_program(world_object(apply->world, at.node))))
         return stale(apply, t, "it is no program any more", err);
     query.program = t->applied.path = world_path(apply->arena, at.node);
     found = find_program(program, n, query.program);

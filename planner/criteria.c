@@ -26,20 +26,72 @@ int verdict_find(const char *name)
 
 static const struct criterion table[N_CRITERIA] = {
     {"same-libraries", "Does every object get the same files, in the same order, on every CPU?",
-     false, judge_same_libraries},
-    {"ld-library-path", "Can every library still be replaced by LD_LIBRARY_PATH?", true,
-     judge_library_path},
-    {"ld-preload", "Can every library still be preloaded?", true, judge_preload},
+     BY_SIMULATION, REQUIRED, judge_same_libraries},
+    {"ld-library-path", "Can every library still be replaced by LD_LIBRARY_PATH?", BY_SIMULATION,
+     REQUIRED_OVERRIDE, judge_library_path},
+    {"ld-preload", "Can every library still be preloaded?", BY_SIMULATION, REQUIRED_OVERRIDE,
+     judge_preload},
+    {"override-needed", "What of a replacement that brings needed names of its own?", BY_SIMULATION,
+     REQUIRED_OVERRIDE, judge_override_needed},
+    {"glvnd-switch", "Does the driver link keep its say, can driver libraries be switched?",
+     BY_SIMULATION, REQUIRED_OVERRIDE, judge_glvnd_switch},
     {"duplicate-soname", "Where there are two builds of a library, does everyone get the same one?",
-     false, judge_duplicate_soname},
-    {"hwcaps", "Are builds for better CPUs still chosen?", false, judge_hwcaps},
-    {"self-location", "Do objects that find files from their own path keep it?", false,
+     BY_SIMULATION, REQUIRED, judge_duplicate_soname},
+    {"dlopen", "Is what is known to be dlopened found as before?", BY_SIMULATION, REQUIRED,
+     judge_dlopen},
+    {"self-location", "Do objects that find files from their own path keep it?", BY_RULES, REQUIRED,
      judge_self_location},
-    {"references", "Which store paths are newly referenced?", false, judge_references},
-    {"size", "What does it take on disk?", false, judge_size},
-    {"version-needs", "Does every file that a version is wanted from stay a needed name?", false,
-     judge_version_needs},
+    {"hwcaps", "Are builds for better CPUs still chosen?", BY_SIMULATION, REQUIRED, judge_hwcaps},
+    {"hwcaps-floor", "How many probes of directories for CPUs remain?", BY_COUNTING, NOT_REQUIRED,
+     judge_hwcaps_floor},
+    {"cross", "Can it be decided and carried out without running target code?", BY_DATA,
+     NOT_REQUIRED, judge_cross},
+    {"needs", "Does it need a glibc, a patchelf or a library that is not there everywhere?",
+     BY_DATA, REQUIRED, judge_needs},
+    {"size", "What does it take on disk?", BY_COUNTING, REQUIRED, judge_size},
+    {"references", "Which store paths are newly referenced?", BY_COUNTING, REQUIRED,
+     judge_references},
+    {"version-needs", "Does every file that a version is wanted from stay a needed name?",
+     BY_COUNTING, REQUIRED, judge_version_needs},
+    {"rewrite-safety", "Can the file be edited?", BY_RULES, REQUIRED, judge_rewrite_safety},
+    {"secure-exec", "Does a set-id start load the same?", BY_SIMULATION, REQUIRED,
+     judge_secure_exec},
+    {"initrd", "Do makers of initial file systems find its libraries?", BY_SIMULATION, NOT_REQUIRED,
+     judge_initrd},
+    {"graft-safe", "Does it survive when hashes of store paths are rewritten?", BY_COUNTING,
+     NOT_REQUIRED, judge_graft_safe},
+    {"maintenance", "What must be carried along for years, and by whom?", BY_DATA, NOT_REQUIRED,
+     judge_maintenance},
 };
+
+const char *decided_by_name(enum decided_by by)
+{
+    static const char *const names[] = {"simulate", "rules", "counted", "data"};
+
+    return names[by];
+}
+
+bool criterion_required(const struct criterion *c, const struct policy *policy)
+{
+    size_t i;
+
+    if (!policy->required)
+        return c->required == REQUIRED || (c->required == REQUIRED_OVERRIDE && policy->overrides);
+    for (i = 0; i < policy->n_required; i++)
+        if (!strcmp(policy->required[i], c->id))
+            return true;
+    return false;
+}
+
+const struct criterion *criterion_find(const char *id)
+{
+    const struct criterion *c;
+
+    for_each (c, table)
+        if (!strcmp(c->id, id))
+            return c;
+    return NULL;
+}
 
 const struct criterion *criteria(void)
 {
@@ -103,15 +155,17 @@ int criteria_judge(const struct trial *trial, enum method method, const struct e
         r = table[i].judge(&judge, &v.judgement[i], err);
         if (v.judgement[i].verdict != VERDICT_FAIL)
             continue;
-        if (table[i].overrides && !trial->subject->policy->overrides)
-            v.judgement[i].verdict = VERDICT_WARN; /* the policy does not ask for it */
-        else
+        if (criterion_required(&table[i], trial->subject->policy))
             v.fails = true;
+        else
+            v.judgement[i].verdict = VERDICT_WARN; /* the policy does not ask for it */
     }
     for (i = 0; i < trial->subject->n_levels; i++) {
         v.after[i] = judge.after[i].trace.storm;
         run_close(&judge.after[i]);
     }
+    v.declared_before = trial->baseline[BASELINE_DECLARED].run.trace.dlopen;
+    v.declared_after = judge.declared_after;
     if (r == 0)
         *ret_verdicts = v;
     return r;

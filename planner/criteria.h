@@ -52,6 +52,10 @@ enum baseline_id {
     BASELINE_EMPTY,         /* LD_LIBRARY_PATH: decoys that need nothing */
     BASELINE_PRELOAD,       /* LD_PRELOAD: decoys that need nothing, by path */
     BASELINE_PRELOAD_NAMES, /* LD_PRELOAD: real libraries by bare name */
+    BASELINE_NEEDED,        /* LD_LIBRARY_PATH: decoys that bring a needed name of their own */
+    BASELINE_DRIVERS,       /* the driver link has a build of every library, or LD_LIBRARY_PATH */
+    BASELINE_DECLARED,      /* what the loaded objects declare they will dlopen */
+    BASELINE_SECURE,        /* a set-id start */
     N_BASELINES,
 };
 
@@ -66,6 +70,22 @@ struct trial {
     struct arena *arena; /* the subject's */
     struct decoy *shape, *empty;
     size_t n_decoys; /* of each kind */
+    /*
+     * Decoys with one more needed name, and those names: of the libraries that load drivers, where
+     * there are some, else of all.
+     */
+    struct decoy *bringing;
+    size_t n_bringing;
+    const char *driver;      /* a library of the graph that loads drivers; NULL: none */
+    const char *driver_link; /* the driver directory in somebody's run path; NULL: in none */
+    /*
+     * Hosts do replace its driver libraries: the driver link has its say before a library is found,
+     * or the environment overrides libraries.
+     */
+    bool host_replaces;
+    size_t initrd_missing; /* as built: needed names that no run path finds */
+    struct decoy *in_link; /* of BASELINE_DRIVERS */
+    size_t n_in_link;
     struct baseline baseline[N_BASELINES];
     struct duplicate *duplicate;
     size_t n_duplicates;
@@ -83,25 +103,44 @@ struct judge {
     const struct edits *edits;
     bool reader;                  /* simulated under a loader that reads notes */
     struct run after[MAX_LEVELS]; /* as is, a run for each level */
+    struct storm declared_after;  /* filled by the criterion dlopen */
 };
+
+/* How a verdict comes about. */
+enum decided_by { BY_SIMULATION, BY_RULES, BY_COUNTING, BY_DATA };
 
 struct criterion {
     const char *id;
     const char *question;
-    bool overrides; /* asked for only where the policy wants overrides to keep winning */
+    enum decided_by by;
+    enum {
+        NOT_REQUIRED,      /* a failure is a warning */
+        REQUIRED,          /* a failure rules the proposal out */
+        REQUIRED_OVERRIDE, /* ... where the policy wants overrides to keep winning */
+    } required;            /* unless the policy lists what is required */
     int (*judge)(struct judge *judge, struct judgement *ret, struct err *err);
 };
 
-enum { N_CRITERIA = 9 };
+enum { N_CRITERIA = 20 };
 
 /* The table. */
 const struct criterion *criteria(void);
 
+/* "simulate", "rules", "counted", "data" */
+const char *decided_by_name(enum decided_by by);
+
+/* Must this criterion not fail under the policy? */
+bool criterion_required(const struct criterion *criterion, const struct policy *policy);
+
+/* Its row by id; NULL: none. */
+const struct criterion *criterion_find(const char *id);
+
 /* What came of one proposal. */
 struct verdicts {
     struct judgement judgement[N_CRITERIA];
-    struct storm after[MAX_LEVELS]; /* start-up, a level each */
-    bool fails;                     /* a criterion that the policy asks for fails */
+    struct storm after[MAX_LEVELS];               /* start-up, a level each */
+    struct storm declared_before, declared_after; /* declared dlopens, on the policy's level */
+    bool fails;                                   /* a criterion that the policy asks for fails */
 };
 
 /*
@@ -128,6 +167,38 @@ int judge_preload(struct judge *judge, struct judgement *ret, struct err *err);
 int judge_references(struct judge *judge, struct judgement *ret, struct err *err);
 int judge_size(struct judge *judge, struct judgement *ret, struct err *err);
 int judge_version_needs(struct judge *judge, struct judgement *ret, struct err *err);
+
+struct edits_cost {
+    uint64_t bytes;  /* of links and of what files grow by */
+    uint64_t inodes; /* links and directories of farms */
+};
+struct edits_cost edits_cost(const struct subject *subject, const struct edits *edits);
+
+/* criteria_driver.c */
+int judge_override_needed(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_glvnd_switch(struct judge *judge, struct judgement *ret, struct err *err);
+/* criteria_dlopen.c */
+int judge_dlopen(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_secure_exec(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_hwcaps_floor(struct judge *judge, struct judgement *ret, struct err *err);
+/* criteria_data.c */
+int judge_cross(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_needs(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_maintenance(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_rewrite_safety(struct judge *judge, struct judgement *ret, struct err *err);
+int judge_initrd(struct judge *judge, struct judgement *ret, struct err *err);
+size_t initrd_missing(const struct subject *subject);
+int judge_graft_safe(struct judge *judge, struct judgement *ret, struct err *err);
+
+/*
+ * criteria_override.c: every decoy that was loaded before must be loaded after, and what it stands
+ * for must not come in beside it. Returns how many more are loaded than before.
+ */
+size_t compare_winners(const struct trace *before, const struct trace *after,
+                       const struct decoy *decoy, size_t n, struct judgement *ret);
+
+/* Is the order of what both load the same, by path? */
+bool same_order(const struct trace *before, const struct trace *after);
 
 /* trial.c: run a scenario of the trial again with edits; NULL edits: as built. */
 MUST_CHECK int trial_run(const struct trial *trial, enum baseline_id id, const struct edits *edits,

@@ -107,6 +107,14 @@ int judge_references(struct judge *judge, struct judgement *ret, struct err *err
                       (struct evidence){.object = after.item[i], .note = "not in its closure"});
     }
     ret->verdict = n_outside ? VERDICT_WARN : VERDICT_PASS;
+    if (s->policy->max_references && n_new > s->policy->max_references) {
+        ret->verdict = VERDICT_FAIL;
+        ret->reason = arena_printf(judge->arena,
+                                   "%zu store paths are newly referenced, the policy "
+                                   "allows %u",
+                                   n_new, s->policy->max_references);
+        return 0;
+    }
     ret->reason = arena_printf(
         judge->arena, "%zu store path%s newly referenced, %s; allowedReferences: %s", n_new,
         n_new == 1 ? " is" : "s are",
@@ -184,16 +192,34 @@ static void measure(const struct edit *e, const struct object *object, const cha
     }
 }
 
+struct edits_cost edits_cost(const struct subject *s, const struct edits *edits)
+{
+    const size_t entry = s->object->class == ELFCLASS32 ? sizeof(Elf32_Dyn) : sizeof(Elf64_Dyn);
+    struct growth g = {0};
+    size_t i;
+
+    for (i = 0; i < edits->n; i++)
+        measure(&edits->item[i], s->object, old_run_path(s), &g);
+    return (struct edits_cost){
+        .bytes = g.target_bytes + g.string_bytes + g.entries * entry,
+        .inodes = g.links + g.directories,
+    };
+}
+
 int judge_size(struct judge *judge, struct judgement *ret, struct err *err)
 {
     const struct subject *s = judge->subject;
     struct growth g = {0};
+    const struct edits_cost cost = edits_cost(s, judge->edits);
     size_t i;
 
     (void)err;
     for (i = 0; i < judge->edits->n; i++)
         measure(&judge->edits->item[i], s->object, old_run_path(s), &g);
-    ret->verdict = VERDICT_PASS;
+    ret->verdict = (s->policy->max_inodes && cost.inodes > s->policy->max_inodes) ||
+                           (s->policy->max_bytes && cost.bytes > s->policy->max_bytes)
+                       ? VERDICT_FAIL
+                       : VERDICT_PASS;
     ret->reason = arena_printf(
         judge->arena,
         "%zu inodes (%zu links, %zu directories; targets %zu bytes); the program's strings grow by "

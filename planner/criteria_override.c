@@ -29,13 +29,8 @@ static const char *loaded_original(const struct trace *trace, const struct decoy
     return NULL;
 }
 
-/*
- * Every decoy: where it was loaded before it must be loaded after, and the library it stands for
- * must not come in beside it. Returns how many more are loaded than before: asked for by the edits
- * alone.
- */
-static size_t compare_winners(const struct trace *before, const struct trace *after,
-                              const struct decoy *decoy, size_t n, struct judgement *ret)
+size_t compare_winners(const struct trace *before, const struct trace *after,
+                       const struct decoy *decoy, size_t n, struct judgement *ret)
 {
     size_t i, more = 0;
 
@@ -53,8 +48,7 @@ static size_t compare_winners(const struct trace *before, const struct trace *af
     return more;
 }
 
-/* The order of what both load, by path. False: it is another. */
-static bool same_order(const struct trace *before, const struct trace *after)
+bool same_order(const struct trace *before, const struct trace *after)
 {
     size_t i, at = 0;
 
@@ -228,6 +222,11 @@ int judge_preload(struct judge *judge, struct judgement *ret, struct err *err)
     int r;
 
     ret->scenario = t->baseline[BASELINE_PRELOAD].scenario.name;
+    if (t->subject->kind != SUBJECT_PROGRAM) {
+        ret->verdict = VERDICT_NOT_APPLICABLE;
+        ret->reason = "preloads are a matter of the program that loads it";
+        return 0;
+    }
     if ((r = trial_run(t, BASELINE_PRELOAD, judge->edits, judge->reader, &by_path, err)) < 0 ||
         (r = trial_run(t, BASELINE_PRELOAD_NAMES, judge->edits, judge->reader, &by_name, err)) < 0)
         return r;

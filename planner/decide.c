@@ -1,6 +1,8 @@
 #include "planner/decide.h"
+#include "base/str.h"
+#include "planner/rules.h"
+#include "scanner/store_name.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,17 +24,14 @@ uint64_t option_failed(const struct decision *d, enum method method)
 
 const char *subject_driver_loader(const struct subject *s)
 {
-    static const char *const globs[] = {
-        "libGL.so.*",  "libGLX.so.*",    "libEGL.so.*",    "libOpenGL.so.*", "libGLESv*.so.*",
-        "libgbm.so.*", "libvulkan.so.*", "libOpenCL.so.*", "libva.so.*",     "libvdpau.so.*",
-    };
-    const char *const *glob;
+    static const char *const rules[] = {"glvnd", "gbm-vulkan-cl"};
+    const char *const *rule;
     size_t i;
 
-    for (i = 1; i < s->trace->n_loaded; i++)
-        for_each (glob, globs)
-            if (s->trace->loaded[i].soname && !fnmatch(*glob, s->trace->loaded[i].soname, 0))
-                return s->trace->loaded[i].soname;
+    for (i = 0; i < s->n_rulings; i++)
+        for_each (rule, rules)
+            if (s->ruling[i].on == RULING_NAME && !strcmp(s->ruling[i].rule->id, *rule))
+                return s->ruling[i].what;
     return NULL;
 }
 
@@ -52,11 +51,74 @@ static bool stands(const struct decision *d, enum method method)
            (d->subject->policy->absolute || !(METHOD_BIT(method) & METHODS_ABSOLUTE));
 }
 
+/* What declared dlopens cost more than as built: a shorter start learns less about directories. */
+static uint64_t dlopen_loss(const struct decision *d, enum method method)
+{
+    const struct verdicts *v = &d->option[method].verdicts;
+    uint64_t before, after;
+
+    if (method == METHOD_NONE || !d->option[method].judged)
+        return 0;
+    before = storm_failed(&v->declared_before);
+    after = storm_failed(&v->declared_after);
+    return after > before ? after - before : 0;
+}
+
 static uint64_t saving(const struct decision *d, enum method method)
 {
-    uint64_t before = option_failed(d, METHOD_NONE), after = option_failed(d, method);
+    uint64_t before = option_failed(d, METHOD_NONE);
+    uint64_t after = option_failed(d, method) + dlopen_loss(d, method);
 
     return before > after ? before - after : 0;
+}
+
+/* Does it save what the policy asks for: so many failed calls, and such a part of them? */
+static bool is_worth_it(const struct decision *d, enum method method)
+{
+    const struct policy *p = d->subject->policy;
+
+    return saving(d, method) >= p->min_saving &&
+           saving(d, method) * 100 >= option_failed(d, METHOD_NONE) * p->min_percent;
+}
+
+/* What the policy says about this package by name; NULL: nothing. */
+static const struct policy_package *pinned(const struct subject *s)
+{
+    struct store_name name;
+
+    if (!s->package)
+        return NULL;
+    store_name_parse(s->arena, str_base(s->package), NULL, &name);
+    return policy_pin(s->policy, name.pname);
+}
+
+static bool pinned_by_policy(const struct decision *d, enum method *ret_method,
+                             const char **ret_reason)
+{
+    const struct policy_package *pin = pinned(d->subject);
+    const char *why = "";
+    size_t i;
+
+    if (!pin)
+        return false;
+    *ret_method = METHOD_NONE;
+    for (i = N_METHODS; strcmp(pin->strategy, "none") != 0 && i-- > 1;) {
+        const struct candidate *o = &d->option[i];
+
+        if (strcmp(o->strategy->name, pin->strategy) != 0 ||
+            (pin->scope && strcmp(scope_name(o->strategy->scope), pin->scope) != 0))
+            continue;
+        if (would_do(d, o->method)) {
+            *ret_method = o->method;
+            why = "";
+            break;
+        }
+        why = arena_printf(d->subject->arena, "; %s %s is not possible: %s", pin->strategy,
+                           scope_name(o->strategy->scope), o->reason);
+    }
+    *ret_reason = arena_printf(d->subject->arena, "the policy says so for '%s': %s%s", pin->pname,
+                               pin->reason, why);
+    return true;
 }
 
 static bool nothing_safe(const struct decision *d, enum method *ret_method, const char **ret_reason)
@@ -80,16 +142,18 @@ static bool not_worth_it(const struct decision *d, enum method *ret_method, cons
     uint64_t best = 0;
     size_t i;
 
-    for (i = 0; i < N_METHODS; i++)
+    for (i = 0; i < N_METHODS; i++) {
+        if (stands(d, (enum method)i) && is_worth_it(d, (enum method)i))
+            return false;
         if (stands(d, (enum method)i) && saving(d, (enum method)i) > best)
             best = saving(d, (enum method)i);
-    if (best >= d->subject->policy->min_saving)
-        return false;
+    }
     *ret_method = METHOD_NONE;
     *ret_reason = arena_printf(d->subject->arena,
                                "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
-                               " would be saved (the policy asks for %u)",
-                               option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving);
+                               " would be saved (the policy asks for %u, and %u %%)",
+                               option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving,
+                               d->subject->policy->min_percent);
     return true;
 }
 
@@ -141,8 +205,7 @@ static bool drivers(const struct decision *d, enum method *ret_method, const cha
 
     if (!library || !would_do(d, METHOD_FARM_OWN) || !subject_is_overridden(d->subject))
         return false;
-    *ret_method =
-        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving ? METHOD_NONE : METHOD_FARM_OWN;
+    *ret_method = !is_worth_it(d, METHOD_FARM_OWN) ? METHOD_NONE : METHOD_FARM_OWN;
     *ret_reason =
         arena_printf(d->subject->arena,
                      "it reaches %s, and a driver directory or its wrapper's "
@@ -158,7 +221,7 @@ static bool small_graph(const struct decision *d, enum method *ret_method, const
     size_t n = subject_libraries(d->subject);
 
     if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph ||
-        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving)
+        !is_worth_it(d, METHOD_FARM_OWN))
         return false;
     *ret_method = METHOD_FARM_OWN;
     *ret_reason = arena_printf(d->subject->arena,
@@ -173,7 +236,7 @@ static bool little_more(const struct decision *d, enum method *ret_method, const
     uint64_t own, lifted;
 
     if (!would_do(d, METHOD_FARM_OWN) || !would_do(d, METHOD_FARM_LIFTED) ||
-        saving(d, METHOD_FARM_OWN) < d->subject->policy->min_saving)
+        !is_worth_it(d, METHOD_FARM_OWN))
         return false;
     own = option_failed(d, METHOD_FARM_OWN);
     lifted = option_failed(d, METHOD_FARM_LIFTED);
@@ -205,8 +268,7 @@ static bool best_left(const struct decision *d, enum method *ret_method, const c
 {
     *ret_method = METHOD_NONE;
     *ret_reason = "no strategy that the policy allows is left";
-    if (would_do(d, METHOD_FARM_OWN) &&
-        saving(d, METHOD_FARM_OWN) >= d->subject->policy->min_saving) {
+    if (would_do(d, METHOD_FARM_OWN) && is_worth_it(d, METHOD_FARM_OWN)) {
         *ret_method = METHOD_FARM_OWN;
         *ret_reason =
             arena_printf(d->subject->arena,
@@ -218,6 +280,8 @@ static bool best_left(const struct decision *d, enum method *ret_method, const c
 }
 
 static const struct branch table[] = {
+    {"pinned", "the policy names a strategy for the package, and it passes: that one; else none",
+     pinned_by_policy},
     {"nothing-safe", "no strategy passes its gates and criteria: none", nothing_safe},
     {"not-worth-it", "the best of them saves less than min_saving failed calls: none",
      not_worth_it},
@@ -304,6 +368,7 @@ static int make_option(const struct subject *s, struct trial *trial, struct cand
     if (gate) {
         o->standing = STANDING_GATED;
         o->rule = gate->id;
+        o->criterion = gate->criterion;
         return 0;
     }
     if ((r = o->strategy->propose(s, &o->edits, &why_not, err)) < 0)
@@ -361,27 +426,103 @@ static void settle(struct decision *d)
     }
 }
 
+/* Failed calls that the subject's own needed names cost: what scope own could save at most. */
+static uint64_t own_failed(const struct subject *s)
+{
+    uint64_t n = 0;
+    size_t i;
+
+    for (i = 0; i < s->trace->n_calls; i++) {
+        const struct call *c = &s->trace->call[i];
+
+        n += c->error && !c->phase && c->request >= 0 && s->trace->request[c->request].asker == 0;
+    }
+    return n;
+}
+
+/* Everything it needs is of libc's family, which whoever opens it has loaded. */
+static bool needs_libc_only(const struct subject *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->trace->n_requests; i++)
+        if (!is_loader_name(s->trace, s->trace->request[i].name) &&
+            !danger_is("glibc-family", DANGER_BY_SONAME, s->trace->request[i].name))
+            return false;
+    return true;
+}
+
+/* What need not be tried for a file that is no program; NULL: try. */
+static const char *not_worth_a_try(const struct subject *s)
+{
+    uint64_t most = s->kind == SUBJECT_LIBRARY ? own_failed(s) : storm_failed(&s->trace->storm);
+
+    if (s->kind == SUBJECT_PROGRAM)
+        return NULL;
+    if (needs_libc_only(s))
+        return "it needs nothing but libc's family, which whoever loads it has loaded";
+    if (most >= s->policy->min_saving || pinned(s))
+        return NULL;
+    return arena_printf(
+        s->arena,
+        "not worth an edit: its %s cost %" PRIu64 " failed calls at most (the policy asks for %u)",
+        s->kind == SUBJECT_LIBRARY ? "own needed names" : "libraries", most, s->policy->min_saving);
+}
+
+/* Leave it, without a trial. */
+static void settle_untried(struct decision *d, const char *reason)
+{
+    size_t i;
+
+    d->chosen = METHOD_NONE;
+    d->rule = "not-worth-it";
+    d->reason = reason;
+    for (i = 0; i < N_METHODS; i++) {
+        d->option[i].standing = i == METHOD_NONE ? STANDING_CHOSEN : STANDING_NOTHING;
+        d->option[i].rule = d->rule;
+        d->option[i].reason = reason;
+    }
+}
+
+/* Of programs every method is told; of other files those that the policy could choose. */
+static bool is_tried(const struct subject *s, enum method method)
+{
+    const unsigned bit = METHOD_BIT(method);
+
+    return s->kind == SUBJECT_PROGRAM || (bit & METHODS_FARM) ||
+           ((bit & METHODS_ABSOLUTE) && s->policy->absolute) ||
+           (method == METHOD_NOTE_OWN && s->policy->reader != READER_NONE) || pinned(s);
+}
+
 int decide(const struct subject *s, struct decision *ret_decision, struct err *err)
 {
     struct decision d = {.subject = s};
     struct trial trial = {0};
+    const char *untried = not_worth_a_try(s);
     size_t i;
     int r = 0;
 
     for (i = 0; i < N_METHODS && r == 0; i++) {
         struct candidate *o = &d.option[i];
 
-        *o = (struct candidate){.method = (enum method)i, .strategy = strategy_of((enum method)i)};
+        *o = (struct candidate){.method = (enum method)i,
+                                .strategy = strategy_of((enum method)i),
+                                .standing = STANDING_NOTHING,
+                                .rule = "not-asked",
+                                .reason = "the policy could not choose it"};
         if (o->method == METHOD_NONE)
             o->standing = STANDING_LOST;
-        else
+        else if (!untried && is_tried(s, o->method))
             r = make_option(s, &trial, o, err);
     }
     if (trial.subject)
         trial_release(&trial);
     if (r < 0)
         return r;
-    settle(&d);
+    if (untried)
+        settle_untried(&d, untried);
+    else
+        settle(&d);
     *ret_decision = d;
     return 0;
 }

@@ -24,9 +24,10 @@ struct candidate {
     enum method method;
     const struct strategy *strategy;
     enum standing standing;
-    const char *rule;   /* id of the gate, criterion or branch that spoke */
-    const char *reason; /* a sentence */
-    struct edits edits; /* empty when it was not tried */
+    const char *rule;      /* id of the gate, criterion or branch that spoke */
+    const char *criterion; /* of gated ones: what the gate settles; else NULL */
+    const char *reason;    /* a sentence */
+    struct edits edits;    /* empty when it was not tried */
     bool judged;
     struct verdicts verdicts; /* of judged ones */
 };

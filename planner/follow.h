@@ -11,6 +11,7 @@ struct program {
     const char *const *env; /* NAME=VALUE, what its wrapper sets put in */
     size_t n_env;
     const char *wrapper; /* the outermost wrapper; NULL: none */
+    int kind;            /* enum subject_kind: 0, a program */
 };
 
 /*

@@ -1,7 +1,7 @@
 #include "planner/gates.h"
 #include "base/str.h"
+#include "planner/rules.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 enum { MAX_PAYLOAD = 4096 }; /* bytes behind the ELF that are not taken for a payload */
@@ -33,6 +33,19 @@ static const char *loader_or_libc(const struct subject *s, enum method method)
     return NULL;
 }
 
+static const char *needed_by_others(const struct subject *s, enum method method)
+{
+    size_t i;
+
+    (void)method;
+    if (s->kind == SUBJECT_LIBRARY)
+        return "others need it: a longer list of needed names would change their load order";
+    for (i = 1; s->kind == SUBJECT_ROOT && i < s->trace->n_loaded; i++)
+        if (s->soname && str_same(s->trace->loaded[i].soname, s->soname))
+            return "it is in its own closure: the order of its constructors would change";
+    return NULL;
+}
+
 static const char *bad_layout(const struct subject *s, enum method method)
 {
     static const struct {
@@ -57,6 +70,17 @@ static const char *bad_layout(const struct subject *s, enum method method)
         return arena_printf(s->arena,
                             "%llu bytes follow the ELF: a payload that checks or finds itself",
                             (unsigned long long)s->object->trailing);
+    return NULL;
+}
+
+static const char *rule(const struct subject *s, enum method method)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_rulings; i++)
+        if (ruling_verdict(s->ruling[i].rule, method) == DANGER_REFUSE)
+            return arena_printf(s->arena, "%s [rule %s on %s]", s->ruling[i].rule->why,
+                                s->ruling[i].rule->id, str_escape(s->arena, s->ruling[i].what));
     return NULL;
 }
 
@@ -334,71 +358,60 @@ static const char *has_variant(const struct subject *s, enum method method)
     return NULL;
 }
 
-static const char *driver_library(const struct subject *s, enum method method)
-{
-    static const char *const names[] = {
-        "libGL.so.*",     "libGLX.so.*",    "libEGL.so.*",    "libOpenGL.so.*", "libGLESv*.so.*",
-        "libGLdispatch*", "libgbm.so.*",    "libvulkan.so.*", "libOpenCL.so.*", "libva.so.*",
-        "libva-*.so.*",   "libvdpau.so.*",  "libdrm.so.*",    "libcuda.so*",    "libnvidia-*.so*",
-        "libasan.so.*",   "libtsan.so.*",   "libubsan.so.*",  "liblsan.so.*",   "libnss_*.so.2",
-        "libjack.so.*",   "libpulse*.so.*", "libblas.so.*",   "liblapack.so.*", "libjvm.so",
-    };
-    struct wanted *wanted;
-    size_t n = wanted_list(s, strategy_of(method)->scope, &wanted), i;
-    const char *const *name;
-
-    for (i = 0; i < n; i++)
-        for_each (name, names)
-            if (!fnmatch(*name, wanted[i].name, 0))
-                return arena_printf(s->arena,
-                                    "it reaches %s, which hosts replace by LD_LIBRARY_PATH",
-                                    str_escape(s->arena, wanted[i].name));
-    return NULL;
-}
-
 static const struct gate table[] = {
-    {"not-dynamic", "does no dynamic loader run for it?", METHODS_EDITING, not_dynamic},
-    {"loader-or-libc", "is it a loader, or a library that is a program too?", METHODS_EDITING,
-     loader_or_libc},
-    {"layout", "would an editor break the file?", METHODS_EDITING, bad_layout},
-    {"already-edited", "does its run path have a farm already?", METHODS_EDITING, already_lifted},
-    {"foreign-loader", "does a loader outside the store start it?", METHODS_EDITING,
+    {"not-dynamic", "rewrite-safety", "does no dynamic loader run for it?", METHODS_EDITING,
+     not_dynamic},
+    {"loader-or-libc", "rewrite-safety", "is it a loader, or a library that is a program too?",
+     METHODS_EDITING, loader_or_libc},
+    {"needed-by-others", "same-libraries", "do others link against it?", METHODS_LIFTED,
+     needed_by_others},
+    {"layout", "rewrite-safety", "would an editor break the file?", METHODS_EDITING, bad_layout},
+    {"already-edited", "rewrite-safety", "does its run path have a farm already?", METHODS_EDITING,
+     already_lifted},
+    {"foreign-loader", "needs", "does a loader outside the store start it?", METHODS_EDITING,
      foreign_loader},
-    {"unknown-loader", "had anything about its loader to be assumed?", METHODS_EDITING,
+    {"unknown-loader", "needs", "had anything about its loader to be assumed?", METHODS_EDITING,
      unknown_loader},
-    {"filter", "is there a DT_FILTER or DT_AUXILIARY in the graph?", METHODS_EDITING, filter},
-    {"rpath", "is there a DT_RPATH in the graph?", METHODS_EDITING, rpath},
-    {"unresolved", "does it fail to start on some CPU level?", METHODS_EDITING, unresolved},
-    {"relative-run-path", "does its run path depend on the working directory?",
+    {"filter", "same-libraries", "is there a DT_FILTER or DT_AUXILIARY in the graph?",
+     METHODS_EDITING, filter},
+    {"rpath", "ld-library-path", "is there a DT_RPATH in the graph?", METHODS_EDITING, rpath},
+    {"unresolved", "same-libraries", "does it fail to start on some CPU level?", METHODS_EDITING,
+     unresolved},
+    {"relative-run-path", "same-libraries", "does its run path depend on the working directory?",
      METHODS_FARM | METHODS_ABSOLUTE, relative_run_path},
-    {"needed-token", "does a needed name have a token?", METHODS_FARM, needed_token},
-    {"outside-store", "would a directory outside the store lose its say?",
+    {"needed-token", "self-location", "does a needed name have a token?", METHODS_FARM,
+     needed_token},
+    {"outside-store", "glvnd-switch", "would a directory outside the store lose its say?",
      METHODS_FARM | METHODS_ABSOLUTE, outside_store},
-    {"levels-differ", "is the load order another one on other CPU levels?", METHODS_LIFTED,
-     levels_differ},
-    {"legacy-hwcaps", "is a library found in a hwcaps directory of old loaders?",
+    {"levels-differ", "hwcaps", "is the load order another one on other CPU levels?",
+     METHODS_LIFTED, levels_differ},
+    {"legacy-hwcaps", "hwcaps", "is a library found in a hwcaps directory of old loaders?",
      METHODS_FARM | METHODS_ABSOLUTE, legacy_hwcaps},
-    {"references", "does the derivation forbid a new reference?", METHODS_FARM | METHODS_ABSOLUTE,
-     references},
-    {"musl", "is its loader musl's?", METHODS_ABSOLUTE | METHODS_NOTE, musl},
-    {"old-glibc", "is its loader older than glibc 2.28?", METHODS_ABSOLUTE, old_glibc},
-    {"soname-differs", "is a library asked by a name that is not its DT_SONAME?",
-     METHODS_ABSOLUTE | METHODS_CLOSURE, soname_differs},
-    {"hwcaps-variant", "does a library have builds for some CPUs?", METHODS_ABSOLUTE, has_variant},
-    {"driver-library", "does it reach libraries that hosts replace?", METHODS_ABSOLUTE,
-     driver_library},
-    {"resolver-machine", "is there no resolver for its machine?", METHODS_CLOSURE, gate_machine},
-    {"glibc-too-old", "does its glibc pay for an audit module at every call?", METHODS_CLOSURE,
-     gate_glibc_too_old},
-    {"audit-taken", "does DT_AUDIT name another module?", METHODS_CLOSURE, gate_audit_taken},
-    {"sanitizer", "does it load the run time of a sanitizer?", METHODS_CLOSURE, gate_sanitizer},
-    {"class-machine", "is a library for another class or machine?", METHODS_CLOSURE,
-     gate_class_machine},
-    {"interpreter", "does it run code of others?", METHODS_CLOSURE, gate_interpreter},
-    {"not-worth-it", "are there too few failed calls to pay for the module?", METHODS_CLOSURE,
-     gate_not_worth_it},
-    {"static-tls", "is there more static TLS than an audit module leaves room for?",
+    {"references", "references", "does the derivation forbid a new reference?",
+     METHODS_FARM | METHODS_ABSOLUTE, references},
+    {"musl", "needs", "is its loader musl's?", METHODS_ABSOLUTE | METHODS_NOTE, musl},
+    {"old-glibc", "needs", "is its loader older than glibc 2.28?", METHODS_ABSOLUTE, old_glibc},
+    {"soname-differs", "duplicate-soname",
+     "is a library asked by a name that is not its DT_SONAME?", METHODS_ABSOLUTE | METHODS_CLOSURE,
+     soname_differs},
+    {"hwcaps-variant", "hwcaps", "does a library have builds for some CPUs?", METHODS_ABSOLUTE,
+     has_variant},
+    {"resolver-machine", "needs", "is there no resolver for its machine?", METHODS_CLOSURE,
+     gate_machine},
+    {"glibc-too-old", "needs", "does its glibc pay for an audit module at every call?",
+     METHODS_CLOSURE, gate_glibc_too_old},
+    {"audit-taken", "needs", "does DT_AUDIT name another module?", METHODS_CLOSURE,
+     gate_audit_taken},
+    {"sanitizer", "ld-preload", "does it load the run time of a sanitizer?", METHODS_CLOSURE,
+     gate_sanitizer},
+    {"class-machine", "same-libraries", "is a library for another class or machine?",
+     METHODS_CLOSURE, gate_class_machine},
+    {"interpreter", "dlopen", "does it run code of others?", METHODS_CLOSURE, gate_interpreter},
+    {"not-worth-it", "size", "are there too few failed calls to pay for the module?",
+     METHODS_CLOSURE, gate_not_worth_it},
+    {"static-tls", "dlopen", "is there more static TLS than an audit module leaves room for?",
      METHODS_CLOSURE, gate_static_tls},
+    {"rule", "rewrite-safety", "does a rule refuse it?", METHODS_EDITING, rule},
     {0},
 };
 

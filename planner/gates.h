@@ -8,8 +8,9 @@
 
 struct gate {
     const char *id;
-    const char *question; /* yes: the gate is shut */
-    unsigned methods;     /* METHOD_BIT()s that it guards */
+    const char *criterion; /* the criterion that it settles before anything is simulated */
+    const char *question;  /* yes: the gate is shut */
+    unsigned methods;      /* METHOD_BIT()s that it guards */
     /* NULL: open. Else the reason, a sentence with names. */
     const char *(*check)(const struct subject *subject, enum method method);
 };

@@ -42,6 +42,29 @@ static void add(struct arena *arena, struct program **list, size_t *n, struct pr
     (*list)[(*n)++] = program;
 }
 
+/* A library, a root, or neither: nothing that a plan could be about. */
+static bool find_kind(const struct subject_query *q, const struct object *object, const char *path,
+                      int *ret_kind)
+{
+    const char *base = str_base(path), *directory;
+
+    if (object->interp || object->ldso || object->type != ET_DYN || !object->has_dynamic ||
+        object->n_needs == 0 || object->problem)
+        return false;
+    *ret_kind = SUBJECT_LIBRARY;
+    if (q->needed) {
+        if (!name_set_has(q->needed, base) &&
+            !(object->soname && name_set_has(q->needed, object->soname)))
+            *ret_kind = SUBJECT_ROOT;
+        return true;
+    }
+    for (directory = base - 1; directory > path && directory[-1] != '/'; directory--)
+        ;
+    if (!object->soname || strncmp(directory, "lib/", 4) != 0)
+        *ret_kind = SUBJECT_ROOT;
+    return true;
+}
+
 static void look_at(struct search *s, struct node *node)
 {
     const struct subject_query *q = s->query;
@@ -52,6 +75,8 @@ static void look_at(struct search *s, struct node *node)
 
     program.path = world_path(s->arena, node);
     if (object && object_is_program(object) && !object->ldso)
+        add(s->arena, &s->program, &s->n_programs, program);
+    else if (q->all_objects && object && find_kind(q, object, program.path, &program.kind))
         add(s->arena, &s->program, &s->n_programs, program);
     if ((object && !object_is_program(object)) || !(node->mode & 0111) ||
         program_follow(q->world, &program, s->arena, &program, &ignored) < 0 || !program.wrapper)
@@ -71,6 +96,8 @@ static int look_into(struct search *s, struct node *dir, struct err *err)
     int r = world_list(world, dir, add_entry, &entries);
     size_t i;
 
+    if (r == -ENODATA) /* an index knows only of directories that somebody searches */
+        return 0;
     if (r < 0)
         return err_set(err, -r, "'%s': %s", world_path(s->arena, dir), strerror(-r));
     s->n_entries += entries.n;
@@ -104,6 +131,9 @@ static int by_path(const void *a, const void *b)
 {
     const struct program *x = a, *y = b;
 
+    /* programs first: they have the farm's plain name */
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
     return strcmp(x->path, y->path);
 }
 
@@ -185,7 +215,14 @@ static int decide_for(const struct subject_query *query, struct arena *arena,
     struct subject *subject = arena_alloc(arena, sizeof(*subject));
     int r = subject_init(subject, query, arena, err);
 
-    return r < 0 ? r : decide(subject, ret_decision, err);
+    if (r == 0 && (r = decide(subject, ret_decision, err)) < 0)
+        subject_release(subject);
+    return r;
+}
+
+static void release(struct decision *d)
+{
+    subject_release((struct subject *)(uintptr_t)d->subject);
 }
 
 int package_plan(const struct subject_query *query, const struct program *program, size_t n,
@@ -203,10 +240,14 @@ int package_plan(const struct subject_query *query, const struct program *progra
         q.env = program[i].env;
         q.n_env = program[i].n_env;
         q.wrapper = program[i].wrapper;
+        q.kind = (enum subject_kind)program[i].kind;
         q.farm = query->farm;
-        if ((r = decide_for(&q, arena, &d, err)) < 0)
+        r = decide_for(&q, arena, &d, err);
+        if (r == -ENOENT && q.kind != SUBJECT_PROGRAM)
+            continue; /* no loader lies in its run path: nothing is known of who loads it */
+        if (r < 0)
             return r;
-        if (i == 0) {
+        if (plan.n_objects == 0) {
             plan_init(&plan, d.subject, arena);
             package = d.subject->package;
         } else if (!str_same(package, d.subject->package))
@@ -214,10 +255,12 @@ int package_plan(const struct subject_query *query, const struct program *progra
                            program[i].path);
         if (clashes(&plan, &d)) {
             q.farm = arena_printf(arena, "%s-%s", d.subject->farm, str_base(d.subject->path));
+            release(&d);
             if ((r = decide_for(&q, arena, &d, err)) < 0)
                 return r;
         }
         plan_add(&plan, &d, arena);
+        release(&d);
     }
     *ret_plan = plan;
     return 0;

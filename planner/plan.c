@@ -1,5 +1,6 @@
 #include "planner/plan.h"
 #include "base/str.h"
+#include "planner/rules.h"
 #include "scanner/store_name.h"
 
 #include <inttypes.h>
@@ -79,6 +80,12 @@ static void add_judgements(const struct candidate *o, struct plan_option *out, s
 {
     size_t i;
 
+    if (o->criterion) { /* the gate's word */
+        out->n_judgements = 1;
+        out->judgement = arena_calloc(arena, 1, sizeof(*out->judgement));
+        *out->judgement = (struct plan_judgement){
+            .criterion = o->criterion, .verdict = VERDICT_FAIL, .reason = o->reason};
+    }
     if (!o->judged)
         return;
     out->n_judgements = N_CRITERIA;
@@ -154,46 +161,20 @@ static void note_cleared(const struct subject *s, struct plan_object *object, st
                                   s->member[i].cleared));
 }
 
-/* Declared dlopens that were found before and are not after. */
-static size_t lost_dlopens(const struct trace *before, const struct trace *after)
-{
-    size_t i, k = 0, n = 0;
-
-    for (i = 0; i < before->n_requests; i++) {
-        if (before->request[i].kind != REQUEST_DLOPEN)
-            continue;
-        while (k < after->n_requests && after->request[k].kind != REQUEST_DLOPEN)
-            k++;
-        n += before->request[i].answer >= 0 &&
-             (k >= after->n_requests || after->request[k].answer < 0);
-        k++;
-    }
-    return n;
-}
-
 /* Start-up learns less about directories, so that later dlopens may ask more. */
 static void note_dlopens(const struct decision *d, struct plan_object *object, struct arena *arena)
 {
-    const struct subject *s = d->subject;
-    const struct scenario scenario = {.declared = true};
-    CLEANUP(run_close) struct run before = {0};
-    CLEANUP(run_close) struct run after = {0};
-    struct err err; /* a note more or less is no reason to fail */
-    size_t lost;
+    const struct verdicts *v = &d->option[d->chosen].verdicts;
+    const struct storm *before = &v->declared_before, *after = &v->declared_after;
 
-    if (simulate(s, NULL, &scenario, s->policy_level, &before, &err) < 0 ||
-        simulate(s, &d->option[d->chosen].edits, &scenario, s->policy_level, &after, &err) < 0 ||
-        before.trace.dlopen.opens == 0)
+    if (before->opens == 0)
         return;
-    lost = lost_dlopens(&before.trace, &after.trace);
     add_note(object, arena,
-             arena_printf(
-                 arena,
-                 "what it and its libraries declare they will dlopen, each once: %" PRIu32
-                 "+%" PRIu32 " failed calls as built, %" PRIu32 "+%" PRIu32 " afterwards%s",
-                 before.trace.dlopen.failed_opens, before.trace.dlopen.failed_stats,
-                 after.trace.dlopen.failed_opens, after.trace.dlopen.failed_stats,
-                 lost ? arena_printf(arena, "; %zu of them are not found any more", lost) : ""));
+             arena_printf(arena,
+                          "what it and its libraries declare they will dlopen, each once: %" PRIu32
+                          "+%" PRIu32 " failed calls as built, %" PRIu32 "+%" PRIu32 " afterwards",
+                          before->failed_opens, before->failed_stats, after->failed_opens,
+                          after->failed_stats));
 }
 
 static void add_notes(const struct decision *d, struct plan_object *object, struct arena *arena)
@@ -232,11 +213,31 @@ static void add_notes(const struct decision *d, struct plan_object *object, stru
 
 /* ---- objects */
 
+static void add_rulings(const struct subject *s, struct plan_object *object, struct arena *arena)
+{
+    size_t i;
+
+    object->ruling = arena_calloc(arena, s->n_rulings + 1, sizeof(*object->ruling));
+    for (i = 0; i < s->n_rulings; i++) {
+        const struct danger *rule = s->ruling[i].rule;
+
+        object->ruling[object->n_rulings++] = (struct plan_ruling){
+            .rule = rule->id,
+            .on = ruling_on_name(s->ruling[i].on),
+            .what = hash_free(s->policy, arena, s->ruling[i].what),
+            .absolute = danger_verdict_name(rule->absolute),
+            .farm = danger_verdict_name(rule->farm),
+            .note = danger_verdict_name(rule->note),
+            .why = rule->why,
+        };
+    }
+}
+
 struct plan_expect plan_expect_of(const struct subject *s, struct arena *arena)
 {
     struct plan_expect expect = {
         .needed = arena_calloc(arena, s->object->n_needs + 1, sizeof(*expect.needed)),
-        .interp = hash_free(s->policy, arena, s->object->interp),
+        .interp = hash_free(s->policy, arena, s->interp),
     };
 
     for (size_t i = 0; i < s->object->n_needs; i++)
@@ -257,7 +258,8 @@ void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
     object = &plan->object[plan->n_objects++];
     *object = (struct plan_object){
         .path = s->package ? s->path + strlen(s->package) + 1 : s->path,
-        .soname = s->object->soname,
+        .soname = s->soname,
+        .kind = subject_kind_name(s->kind),
         .strategy = chosen->strategy->name,
         .scope = scope_name(chosen->strategy->scope),
         .rule = d->rule,
@@ -266,14 +268,18 @@ void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
         .program = s->path,
         .loader = s->trace->profile.text ? s->trace->profile.text : "no loader",
         .n_libraries = (uint32_t)subject_libraries(s),
-        .n_options = N_METHODS,
     };
     object->expect = plan_expect_of(s, arena);
+    add_rulings(s, object, arena);
     object->option = arena_calloc(arena, N_METHODS, sizeof(*object->option));
     for (i = 0; i < N_METHODS; i++) {
         const struct candidate *o = &d->option[i];
-        struct plan_option *out = &object->option[i];
+        struct plan_option *out = &object->option[object->n_options];
 
+        /* of a file that is no program and was not worth a try there is nothing to tell */
+        if (s->kind != SUBJECT_PROGRAM && o->standing == STANDING_NOTHING)
+            continue;
+        object->n_options++;
         *out = (struct plan_option){
             .strategy = o->strategy->name,
             .scope = scope_name(o->strategy->scope),

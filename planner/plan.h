@@ -54,9 +54,18 @@ struct plan_expect {
     const char *interp;
 };
 
+/* A rule that fired (planner/rules.h). */
+struct plan_ruling {
+    const char *rule;
+    const char *on, *what;              /* "name" and "libGL.so.1"; without hashes */
+    const char *absolute, *farm, *note; /* its verdicts */
+    const char *why;
+};
+
 struct plan_object {
     const char *path;   /* in its output, "bin/ffmpeg"; outside packages: absolute */
     const char *soname; /* NULL: none */
+    const char *kind;   /* "program", "root", "library" */
     const char *strategy, *scope;
     const char *rule, *reason;
     struct plan_expect expect;
@@ -66,7 +75,11 @@ struct plan_object {
     const char *program;  /* evidence: the file */
     const char *loader;   /* evidence: "glibc 2.41" */
     uint32_t n_libraries; /* evidence: start-up closure */
-    const char **note;    /* sentences a maintainer should know */
+    /* Starts with everything planned that is; NULL: not looked at. On the plan's CPU. */
+    const struct storm *own_package, *whole_closure;
+    struct plan_ruling *ruling;
+    size_t n_rulings;
+    const char **note; /* sentences a maintainer should know */
     size_t n_notes;
 };
 

@@ -2,11 +2,13 @@
  * Writing plans.
  *
  *	{ "schema", "key": {...}, "policy": {...}, "cpu",
- *	  "objects": [ { "path", "soname", "strategy", "scope", "rule", "reason",
+ *	  "objects": [ { "path", "soname", "kind", "strategy", "scope", "rule", "reason",
  *	                 "storm": { "cpu", "before", "after" },
+ *	                 "own_package": {...}, "whole_closure": {...},
  *	                 "expect": { "needed", "run_path", "interp" },
  *	                 "edits": [...],			without hashes
  *	                 "options": [ { "strategy", ..., "storm": [...], "criteria": [...] } ],
+ *	                 "rules": [ { "rule", "on", "what", "absolute", "farm", "note", "why" } ],
  *	                 "notes": [...],
  *	                 "evidence": { "program", "loader", "libraries", "edits": [...] } } ] }
  */
@@ -212,6 +214,27 @@ static json_t *expect_json(const struct plan_expect *expect)
     return out;
 }
 
+static json_t *rulings_json(const struct plan_object *o)
+{
+    json_t *array = json_array();
+    size_t i;
+
+    for (i = 0; i < o->n_rulings; i++) {
+        const struct plan_ruling *ruling = &o->ruling[i];
+        json_t *row = json_object();
+
+        json_put_text(row, "rule", ruling->rule);
+        json_put_text(row, "on", ruling->on);
+        json_put_text(row, "what", ruling->what);
+        json_put_text(row, "absolute", ruling->absolute);
+        json_put_text(row, "farm", ruling->farm);
+        json_put_text(row, "note", ruling->note);
+        json_put_text(row, "why", ruling->why);
+        json_push(array, row);
+    }
+    return array;
+}
+
 static json_t *object_json(const struct plan *plan, const struct plan_object *o,
                            struct arena *scratch)
 {
@@ -222,16 +245,20 @@ static json_t *object_json(const struct plan *plan, const struct plan_object *o,
 
     json_put_text(out, "path", o->path);
     json_put_text(out, "soname", o->soname);
+    json_put_text(out, "kind", o->kind);
     json_put_text(out, "strategy", o->strategy);
     json_put_text(out, "scope", o->scope);
     json_put_text(out, "rule", o->rule);
     json_put_text(out, "reason", o->reason);
     json_put(out, "storm", level ? level_json(level) : json_null());
+    json_put(out, "own_package", o->own_package ? storm_json(o->own_package) : json_null());
+    json_put(out, "whole_closure", o->whole_closure ? storm_json(o->whole_closure) : json_null());
     json_put(out, "expect", expect_json(&o->expect));
     json_put(out, "edits", edits_json(&o->edits, &policy, scratch));
     for (i = 0; i < o->n_options; i++)
         json_push(options, option_json(&o->option[i]));
     json_put(out, "options", options);
+    json_put(out, "rules", rulings_json(o));
     json_put(out, "notes", texts(o->note, o->n_notes));
     json_put_text(evidence, "program", o->program);
     json_put_text(evidence, "loader", o->loader);

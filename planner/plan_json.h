@@ -12,8 +12,9 @@
 enum {
     MAX_PLAN_BYTES = 64 << 20,
     MAX_PLAN_OBJECTS = 10000,
-    MAX_PLAN_EDITS = 64,    /* of one object */
-    MAX_PLAN_LIST = 100000, /* names, links, renames of one edit */
+    MAX_PLAN_RULINGS = 4096, /* of one object */
+    MAX_PLAN_EDITS = 64,     /* of one object */
+    MAX_PLAN_LIST = 100000,  /* names, links, renames of one edit */
 };
 
 /* The JSON of a plan. New reference. */

@@ -424,23 +424,67 @@ static int check_twins(const struct reader *r, const struct plan *plan, const ch
     return 0;
 }
 
+/* Totals that may be missing. */
+static int read_planned(const struct reader *r, json_t *json, const char *place,
+                        const struct storm **ret_storm)
+{
+    struct storm *storm;
+
+    if (!json || json_is_null(json))
+        return 0;
+    storm = arena_calloc(r->arena, 1, sizeof(*storm));
+    *ret_storm = storm;
+    return read_storm(r, json, place, storm);
+}
+
+static int read_rulings(const struct reader *r, json_t *array, const char *place,
+                        struct plan_object *o)
+{
+    json_t *value;
+    size_t i;
+
+    if (!array)
+        return 0; /* plans of before */
+    if (!json_is_array(array) || json_array_size(array) > MAX_PLAN_RULINGS)
+        return refuse(r, place, "rules: expected a list, not too long");
+    o->ruling = arena_calloc(r->arena, json_array_size(array) + 1, sizeof(*o->ruling));
+    json_array_foreach (array, i, value) {
+        struct plan_ruling *g = &o->ruling[o->n_rulings++];
+
+        if (unpack(r, value, place, "{s:s, s:s, s:s, s:s, s:s, s:s, s:s!}", "rule", &g->rule, "on",
+                   &g->on, "what", &g->what, "absolute", &g->absolute, "farm", &g->farm, "note",
+                   &g->note, "why", &g->why) < 0)
+            return -EINVAL;
+        *g = (struct plan_ruling){text(r, g->rule),     text(r, g->on),   text(r, g->what),
+                                  text(r, g->absolute), text(r, g->farm), text(r, g->note),
+                                  text(r, g->why)};
+    }
+    return 0;
+}
+
 static int read_object(const struct reader *r, const struct plan *plan, json_t *json,
                        const char *place, struct plan_object *o)
 {
     const char *path, *strategy, *scope, *rule, *reason, *program, *loader;
-    json_t *soname, *storm, *expect, *edits, *options, *notes, *evidence, *concrete;
+    json_t *soname, *storm, *expect, *edits, *options, *notes, *evidence, *concrete, *rules = NULL;
+    json_t *own = NULL, *whole = NULL;
+    const char *kind = "program"; /* plans of before knew nothing else */
     int libraries;
 
-    if (unpack(r, json, place, "{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o!}",
+    if (unpack(r, json, place,
+               "{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s?o, s?s, s?o, s?o!}",
                "path", &path, "soname", &soname, "strategy", &strategy, "scope", &scope, "rule",
                &rule, "reason", &reason, "storm", &storm, "expect", &expect, "edits", &edits,
-               "options", &options, "notes", &notes, "evidence", &evidence) < 0 ||
+               "options", &options, "notes", &notes, "evidence", &evidence, "rules", &rules) < 0 ||
         unpack(r, evidence, place, "{s:s, s:s, s:i, s:o!}", "program", &program, "loader", &loader,
                "libraries", &libraries, "edits", &concrete) < 0)
         return -EINVAL;
+    if (subject_kind_find(kind) < 0)
+        return refuse(r, place, "kind: expected program, root or library");
     if (libraries < 0)
         return refuse(r, place, "evidence.libraries: expected a count");
     *o = (struct plan_object){.path = text(r, path),
+                              .kind = text(r, kind),
                               .strategy = text(r, strategy),
                               .scope = text(r, scope),
                               .rule = text(r, rule),
@@ -451,7 +495,9 @@ static int read_object(const struct reader *r, const struct plan *plan, json_t *
     return read_nullable(r, soname, place, &o->soname) < 0 ||
                    read_expect(r, expect, place, &o->expect) < 0 ||
                    read_edits(r, concrete, place, &o->edits) < 0 ||
-                   read_options(r, options, place, o) < 0 ||
+                   read_options(r, options, place, o) < 0 || read_rulings(r, rules, place, o) < 0 ||
+                   read_planned(r, own, place, &o->own_package) < 0 ||
+                   read_planned(r, whole, place, &o->whole_closure) < 0 ||
                    read_texts(r, notes, place, &o->note, &o->n_notes) < 0 ||
                    check_twins(r, plan, place, o, edits, storm) < 0
                ? -EINVAL

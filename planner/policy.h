@@ -1,17 +1,22 @@
 /*
  * Policies: what must not break, and what the target offers.
  *
- * The default is stock glibc, no reader of notes, and overrides that must keep winning. A policy
- * file is JSON; what it does not name stays at its default:
+ *	stock          a loader as it comes, overrides keep winning (the default)
+ *	resolver       programs may name the resolver library, which reads closure notes
+ *	patched-glibc  the loader reads upstream resolution notes
+ *	leaf-absolute  absolute paths, overrides given up: for self-contained leaf applications
  *
- *	{"schema": "stormlint-policy/1", "name": "hpc", "cpu": "x86-64-v4", "overrides": false,
- *	 "reader": "resolver", "resolver": "/nix/store/...-stormlint-resolver/lib/...",
- *	 "absolute": true, "stores": ["/opt/spack"], "allowed_references": ["/nix/store/..."]}
+ * or a JSON file; what it does not name stays as in the policy it is based on (else stock):
+ *
+ *	{"schema": "stormlint-policy/1", "name": "hpc", "based_on": "leaf-absolute",
+ *	 "cpu": "x86-64-v4", "stores": ["/opt/spack"], "max_inodes": 500,
+ *	 "packages": [{"pname": "firefox*", "strategy": "none", "reason": "checks itself"}]}
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "linter/danger.h"
 #include "loader/profile.h"
 
 struct policy {
@@ -26,6 +31,7 @@ struct policy {
     bool cautious; /* every object that could locate itself keeps its path, reviewed or not */
     uint32_t small_graph;   /* libraries: up to so many are not lifted */
     uint32_t min_saving;    /* failed calls a start must save to be worth an edit at all */
+    uint32_t min_percent;   /* ... and which part of the failed calls as built */
     uint32_t reader_saving; /* failed calls that a start must have for a closure note */
     uint32_t lift_saving;   /* failed calls that lifting must save beyond scope own */
 
@@ -35,14 +41,48 @@ struct policy {
     /* A derivation's allowedReferences and disallowedReferences; NULL: not told. */
     const char **allowed, **disallowed;
     size_t n_allowed, n_disallowed;
+
+    const char **required; /* ids of criteria that must not fail; NULL: what their table says */
+    size_t n_required;
+
+    /* Budgets of one object's edits; 0: none. Broken ones fail the criteria size and references. */
+    uint32_t max_bytes, max_inodes, max_references;
+
+    struct policy_package *package; /* pinned and excluded ones; the first that fits counts */
+    size_t n_packages;
+
+    const struct danger *danger; /* rules besides the table's (linter/danger_file.h); NULL: none */
+};
+
+/* What is to be done with a package, whatever would be best. */
+struct policy_package {
+    const char *pname;            /* glob */
+    const char *strategy, *scope; /* "none" excludes it; scope NULL: any */
+    const char *reason;
 };
 
 /* The default policy. Static. */
 const struct policy *policy_default(void);
 
-/* Read a policy, or a file that holds one. Strings go into `arena`; `where` names it in errors. */
+/* Read a policy. Strings go into `arena`; `where` names it in errors. */
 MUST_CHECK int policy_parse(json_t *json, const char *where, struct arena *arena,
                             struct policy *ret_policy, struct err *err);
+
+struct named_policy {
+    const char *summary;
+    struct policy policy;
+};
+
+/* The policies that have a name, by it; the last row's policy has no name. */
+const struct named_policy *policies(void);
+
+/* The policy of that name; NULL: there is none. */
+const struct policy *policy_named(const char *name);
+
+/* The first row for a package of that name; NULL: nothing is said. */
+const struct policy_package *policy_pin(const struct policy *policy, const char *pname);
+
+/* A policy by its name, or, when it is none, from a file. Strings go into `arena`. */
 MUST_CHECK int policy_read(const char *path, struct arena *arena, struct policy *ret_policy,
                            struct err *err);
 

@@ -92,7 +92,8 @@ int simulate(const struct subject *s, const struct edits *edits, const struct sc
 
     if (r == 0) {
         CLEANUP(loader_freep)
-        struct loader *loader = loader_new(run.world, &s->level[level].cpu, s->cwd, false);
+        struct loader *loader =
+            loader_new(run.world, &s->level[level].cpu, s->cwd, scenario->secure);
 
         start.n_env = environment(&run.arena, s, scenario, &env);
         start.env = env;

@@ -29,6 +29,7 @@ struct scenario {
     const struct decoy *decoys; /* laid over the world */
     size_t n_decoys;
     bool overridden; /* with the variables of the environment that override libraries */
+    bool secure;     /* as the kernel marks set-id programs */
     bool declared;   /* then also what the loaded objects declare they will dlopen */
     bool reader;     /* the program's loader reads resolution notes, whatever it does by itself */
 };

@@ -1,7 +1,7 @@
 #include "planner/strategy.h"
 #include "base/str.h"
+#include "planner/rules.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 static const struct strategy *const strategies[N_METHODS] = {
@@ -72,26 +72,9 @@ size_t wanted_list(const struct subject *s, enum scope scope, struct wanted **re
     return n;
 }
 
-/* Names that the run time, the driver or the host substitutes: they stay where they are found. */
-static const struct {
-    const char *soname; /* glob */
-    const char *why;
-} left_out[] = {
-    {"libcuda.so*", "the CUDA driver belongs to the kernel module of the machine"},
-    {"libnvidia-*.so*", "the driver belongs to the kernel module of the machine"},
-    {"libasan.so.*", "sanitizer run times check the order they are found in"},
-    {"liblsan.so.*", "sanitizer run times check the order they are found in"},
-    {"libtsan.so.*", "sanitizer run times check the order they are found in"},
-    {"libubsan.so.*", "sanitizer run times check the order they are found in"},
-    {"libclang_rt.*.so", "sanitizer run times check the order they are found in"},
-    {"libnss_*.so.2", "name service modules are the host's choice"},
-    {"libjvm.so", "the Java run time finds its siblings from its own path"},
-    {"libjli.so", "the Java run time finds its siblings from its own path"},
-};
-
 const char *keep_out_of_farm(const struct subject *s, const struct wanted *w)
 {
-    size_t i;
+    const struct danger *rule;
 
     if (!w->opened)
         return "it is the loader itself";
@@ -101,10 +84,8 @@ const char *keep_out_of_farm(const struct subject *s, const struct wanted *w)
         return "it comes from LD_LIBRARY_PATH";
     if (!subject_in_store(s, w->opened))
         return "it lies outside the store";
-    for (i = 0; i < ARRAY_LEN(left_out); i++)
-        if (!fnmatch(left_out[i].soname, w->name, 0))
-            return left_out[i].why;
-    return w->member->keep;
+    rule = ruling_bare(s, w->name, METHOD_FARM_OWN);
+    return rule ? rule->why : w->member->keep;
 }
 
 /* ---- what a walk passes before its hit */

@@ -7,8 +7,11 @@
  * The path is the string the loader composed, not the file's path without links: it becomes the
  * library's name in memory, its $ORIGIN and dladdr()'s answer. The loader keeps its bare name,
  * which is known before anything is searched. File names among the wanted versions go with it.
+ * Names that a rule leaves bare (libc's family, libraries that hosts replace) are searched as
+ * before; their directories must then be in the run path.
  */
-#include "planner/strategy.h"
+#include "base/str.h"
+#include "planner/rules.h"
 
 #include <string.h>
 
@@ -30,17 +33,51 @@ static bool is_mentioned(const struct object *object, const char *file)
     return false;
 }
 
+/*
+ * The run path as built, behind the directories of names that stay bare: what is searched should
+ * be found at once. NULL: no name stays bare.
+ */
+static const char *with_directories(const struct subject *s, const struct wanted *wanted, size_t n,
+                                    enum method method)
+{
+    const char *old = old_run_path(s), *directory, **component;
+    struct str out = {.arena = s->arena};
+    size_t n_old, i, k;
+
+    str_add(&out, "");
+    for (i = 0; i < n; i++) {
+        if (!wanted[i].opened || strchr(wanted[i].name, '/') ||
+            !ruling_bare(s, wanted[i].name, method))
+            continue;
+        directory = opened_directory(s->arena, s->trace, wanted[i].opened);
+        n_old = run_path_split(s->arena, out.text, &component);
+        for (k = 0; k < n_old && strcmp(component[k], directory) != 0; k++)
+            ;
+        if (k == n_old)
+            str_printf(&out, "%s:", directory);
+    }
+    if (!out.len)
+        return NULL;
+    str_add(&out, old);
+    if (!*old)
+        out.text[out.len - 1] = '\0'; /* no empty component: it would be the working directory */
+    return out.text;
+}
+
 static int propose(const struct subject *s, enum scope scope, struct edits *ret_edits,
                    const char **ret_why_not)
 {
+    const enum method method = scope == SCOPE_OWN ? METHOD_ABSOLUTE_OWN : METHOD_ABSOLUTE_LIFTED;
     struct wanted *wanted;
     size_t n = wanted_list(s, scope, &wanted), i, n_renames = 0, n_paths = 0;
     const char **needed = arena_calloc(s->arena, n + 1, sizeof(*needed));
     struct rename *rename = NULL;
+    const char *run_path;
 
     *ret_edits = (struct edits){0};
     for (i = 0; i < n; i++) {
-        bool bare = !wanted[i].opened || strchr(wanted[i].name, '/');
+        bool bare = !wanted[i].opened || strchr(wanted[i].name, '/') ||
+                    ruling_bare(s, wanted[i].name, method);
 
         needed[i] = bare ? wanted[i].name : wanted[i].opened;
         if (bare)
@@ -56,6 +93,8 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     edit_needed(ret_edits, s->arena, s->path, needed, n);
     if (n_renames)
         edit_verneed(ret_edits, s->arena, s->path, rename, n_renames);
+    if ((run_path = with_directories(s, wanted, n, method)))
+        edit_run_path(ret_edits, s->arena, s->path, run_path);
     return 0;
 }
 

@@ -1,10 +1,12 @@
 #include "planner/subject.h"
 #include "base/str.h"
 #include "planner/locate.h"
+#include "planner/rules.h"
 #include "planner/simulate.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- names and paths */
@@ -230,11 +232,120 @@ static void describe_members(struct subject *s)
     locate_members(s);
 }
 
+/* ---- what is no program, as one */
+
+static const char *const kind_names[] = {"program", "root", "library"};
+
+const char *subject_kind_name(enum subject_kind kind)
+{
+    return kind_names[kind];
+}
+
+int subject_kind_find(const char *name)
+{
+    int i;
+
+    for (i = 0; i < (int)ARRAY_LEN(kind_names); i++)
+        if (!strcmp(kind_names[i], name))
+            return i;
+    return -1;
+}
+
+static int by_bytes(const void *key, const void *name)
+{
+    return strcmp(key, *(const char *const *)name);
+}
+
+bool name_set_has(const struct name_set *set, const char *name)
+{
+    return set->n && bsearch(name, set->name, set->n, sizeof(*set->name), by_bytes);
+}
+
+/* The loader that lies in a directory of the run path; NULL: none does. */
+static const char *loader_beside(struct world *world, struct arena *arena,
+                                 const struct object *object)
+{
+    static const char *const names[] = {
+        "ld-linux-x86-64.so.2",        "ld-musl-x86_64.so.1", "ld-linux-aarch64.so.1",
+        "ld-musl-aarch64.so.1",        "ld-linux.so.2",       "ld-linux-armhf.so.3",
+        "ld-linux-riscv64-lp64d.so.1",
+    };
+    const char *const *name;
+    const char **component, *path;
+    size_t n = run_path_split(arena, object->runpath ? object->runpath : object->rpath, &component);
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        for_each (name, names) {
+            struct place at;
+            const struct object *found;
+
+            if (*component[i] != '/' || has_token(component[i]))
+                continue;
+            path = str_join(arena, component[i], *name);
+            at = world_walk(world, NULL, path);
+            found = at.error || at.node->kind != NODE_FILE ? NULL : world_object(world, at.node);
+            if (found && found->machine == object->machine && found->class == object->class)
+                return path;
+        }
+    return NULL;
+}
+
+int subject_stage(const struct subject *s, struct world *world, struct world **ret_world,
+                  struct err *err)
+{
+    struct place at = world_walk(world, NULL, s->path);
+    const struct object *object = at.error ? NULL : world_object(world, at.node);
+    struct object *staged;
+    struct world *overlay;
+    int r;
+
+    *ret_world = NULL;
+    if (s->kind == SUBJECT_PROGRAM)
+        return 0;
+    if (!object)
+        return err_set(err, ENOEXEC, "'%s': not an ELF file", s->path);
+    staged = arena_memdup(s->arena, object, sizeof(*object));
+    staged->interp = loader_beside(world, s->arena, object);
+    staged->soname = NULL;
+    if (!staged->interp)
+        return err_set(err, ENOENT, "'%s': no loader lies in its run path", s->path);
+    overlay = world_overlay(world);
+    if ((r = overlay_object(overlay, s->path, staged, err)) < 0) {
+        world_closep(&overlay);
+        return r;
+    }
+    *ret_world = overlay;
+    return 0;
+}
+
+void subject_release(struct subject *s)
+{
+    if (s->world != s->base)
+        world_closep(&s->world);
+    s->world = s->base;
+}
+
+/* Put the staged file in the place of the one that is there. */
+static int stage(struct subject *s, struct err *err)
+{
+    struct world *staged;
+    int r = subject_stage(s, s->base, &staged, err);
+
+    if (r < 0 || !staged)
+        return r;
+    s->world = staged;
+    s->object = world_object(staged, world_walk(staged, NULL, s->path).node);
+    return 0;
+}
+
 int subject_init(struct subject *ret_subject, const struct subject_query *query,
                  struct arena *arena, struct err *err)
 {
     struct subject s = {
         .world = query->world,
+        .base = query->world,
+        .kind = query->kind,
         .policy = query->policy,
         .arena = arena,
         .program = query->program,
@@ -255,17 +366,24 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
         return err_set(err, s.node->object_error ? s.node->object_error : ENOEXEC,
                        "'%s': not an ELF program", s.program);
     s.path = world_path(arena, s.node);
+    s.soname = s.object->soname;
+    s.interp = s.object->interp;
     s.package = policy_package(s.policy, arena, s.path);
     if (!s.farm)
         s.farm = s.package ? str_join(arena, s.package, FARM_IN_PACKAGE)
                            : arena_printf(arena, "%.*s" FARM_BESIDE,
                                           (int)(str_base(s.path) - s.path), s.path);
-    if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0)
+    if ((r = stage(&s, err)) < 0)
         return r;
+    if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0) {
+        subject_release(&s);
+        return r;
+    }
     *ret_subject = s;
     for (i = 0; i < s.n_levels; i++)
         ret_subject->level[i].trace.cpu = &ret_subject->level[i].cpu;
     ret_subject->trace = &ret_subject->level[s.policy_level].trace;
     describe_members(ret_subject);
+    rulings_find(ret_subject);
     return 0;
 }

@@ -26,6 +26,8 @@ struct level {
     struct trace trace;
 };
 
+struct ruling;
+
 /* One object of the start-up closure. */
 struct member {
     const struct loaded *loaded;
@@ -37,8 +39,20 @@ struct member {
     const char *cleared;
 };
 
+/*
+ * What the subject is. A root (a plugin, an extension module, a driver: nobody needs it, somebody
+ * dlopens it) and a library are looked at as if they were programs: the start-up of a program that
+ * is the file, with the loader of its run path, is what dlopening it costs a process that has
+ * nothing loaded yet. Only the file's facts are staged; its bytes and edits are its own.
+ */
+enum subject_kind { SUBJECT_PROGRAM, SUBJECT_ROOT, SUBJECT_LIBRARY };
+
 struct subject {
-    struct world *world;
+    struct world *world; /* of starts: `base`, or `base` with the file staged as a program */
+    struct world *base;  /* as it is */
+    enum subject_kind kind;
+    const char *soname; /* the file's own, staged or not; NULL: none */
+    const char *interp; /* likewise */
     const struct policy *policy;
     struct arena *arena;
 
@@ -63,6 +77,9 @@ struct subject {
     size_t policy_level;       /* whose numbers decide */
     const struct trace *trace; /* of that level */
     struct member *member;     /* parallel to trace->loaded */
+
+    struct ruling *ruling; /* which rules fire, on what: planner/rules.h */
+    size_t n_rulings;
 };
 
 struct subject_query {
@@ -75,7 +92,35 @@ struct subject_query {
     const char *cwd;     /* NULL: "/" */
     const char *cpu;     /* NULL: the policy's, or the machine's default */
     const char *farm;    /* NULL: the usual place */
+    enum subject_kind kind;
+
+    /*
+     * For package_programs(): libraries and roots, too. `needed` tells them apart: what is in it is
+     * needed by somebody. NULL: unknown; then a file with DT_SONAME right in a directory "lib" is a
+     * library.
+     */
+    bool all_objects;
+    const struct name_set *needed;
 };
+
+/* Names, sorted by bytes. */
+struct name_set {
+    const char **name;
+    size_t n;
+};
+
+bool name_set_has(const struct name_set *set, const char *name);
+
+/* "program", "root", "library"; -1: no such kind. */
+const char *subject_kind_name(enum subject_kind kind);
+int subject_kind_find(const char *name);
+
+/*
+ * A world where the subject's file is a program (SUBJECT_ROOT, SUBJECT_LIBRARY), over `world`;
+ * NULL, and 0: it is one. To be closed by the caller.
+ */
+MUST_CHECK int subject_stage(const struct subject *subject, struct world *world,
+                             struct world **ret_world, struct err *err);
 
 /*
  * Start the program on every level. Fails when it cannot be looked at; a program that does not
@@ -83,6 +128,9 @@ struct subject_query {
  */
 MUST_CHECK int subject_init(struct subject *ret_subject, const struct subject_query *query,
                             struct arena *arena, struct err *err);
+
+/* End with what a subject has opened; its texts stay in the arena. */
+void subject_release(struct subject *subject);
 
 /* Does its environment override libraries? */
 static inline bool subject_is_overridden(const struct subject *subject)

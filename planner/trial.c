@@ -10,6 +10,7 @@
  * All of them at once tell in two runs what one at a time would tell in hundreds.
  */
 #include "base/str.h"
+#include "linter/danger.h"
 #include "planner/criteria.h"
 
 #include <fnmatch.h>
@@ -92,6 +93,101 @@ static void add_library(void *data, const char *name)
     names->n++;
 }
 
+/* ---- replacements as hosts make them */
+
+static bool loads_drivers(const char *name)
+{
+    return danger_is("glvnd", DANGER_BY_SONAME, name) ||
+           danger_is("gbm-vulkan-cl", DANGER_BY_SONAME, name);
+}
+
+/* The driver directory in an object's run path, as it is written there. */
+static const char *link_in(const struct trial *t, const struct object *object)
+{
+    const char **component;
+    size_t n, i;
+
+    if (!object)
+        return NULL;
+    n = run_path_split(t->arena, object->runpath ? object->runpath : object->rpath, &component);
+    for (i = 0; i < n; i++)
+        if (danger_is("driver-link", DANGER_BY_RUN_PATH, component[i]))
+            return component[i];
+    return NULL;
+}
+
+/* Is the driver directory searched for some library before that is found? */
+static bool link_comes_first(const struct trial *t)
+{
+    struct wanted *wanted;
+    const char **passed;
+    size_t n = wanted_list(t->subject, SCOPE_LIFTED, &wanted), i, k, n_passed;
+
+    for (i = 0; i < n; i++) {
+        n_passed = passed_outside_store(t->subject, &wanted[i], &passed);
+        for (k = 0; k < n_passed; k++)
+            if (danger_is("driver-link", DANGER_BY_RUN_PATH, passed[k]))
+                return true;
+    }
+    return false;
+}
+
+static void find_drivers(struct trial *t)
+{
+    const struct trace *trace = t->subject->trace;
+    size_t i;
+
+    for (i = 0; i < t->n_decoys && !t->driver; i++)
+        if (loads_drivers(t->shape[i].name))
+            t->driver = t->shape[i].name;
+    for (i = 0; i < trace->n_loaded && !t->driver_link; i++)
+        t->driver_link = link_in(t, trace->loaded[i].object);
+    t->host_replaces = ((t->driver || t->driver_link) && subject_is_overridden(t->subject)) ||
+                       (t->driver_link && link_comes_first(t));
+}
+
+/* One more needed name, first: "/d/libGL.so.1" needs "stormlint-of-libGL.so.1". */
+static void add_bringing(struct trial *t, const struct decoy *shape)
+{
+    struct decoy *d = &t->bringing[t->n_bringing], *brought = d + 1;
+    struct object *object = arena_memdup(t->arena, shape->object, sizeof(*object)), *copy;
+    struct need *need = arena_calloc(t->arena, object->n_needs + 1, sizeof(*need));
+
+    *d = *brought = *shape;
+    brought->name = arena_printf(t->arena, "stormlint-of-%s", shape->name);
+    brought->path = arena_printf(t->arena, DECOYS "/needed/%s", brought->name);
+    brought->dev = brought->ino = UINT64_MAX; /* it stands for nothing */
+    copy = arena_memdup(t->arena, copy_without_paths(t->arena, object, false), sizeof(*copy));
+    copy->soname = brought->name;
+    brought->object = copy;
+    need[0] = (struct need){.kind = NEED_NEEDED, .name = brought->name};
+    if (object->n_needs)
+        memcpy(need + 1, object->need, object->n_needs * sizeof(*need));
+    object->need = need;
+    object->n_needs++;
+    d->path = arena_printf(t->arena, DECOYS "/needed/%s", shape->name);
+    d->object = object;
+    t->n_bringing += 2;
+}
+
+static void make_replacements(struct trial *t)
+{
+    size_t i;
+
+    t->bringing = arena_calloc(t->arena, 2 * t->n_decoys + 1, sizeof(*t->bringing));
+    t->in_link = arena_calloc(t->arena, t->n_decoys + 1, sizeof(*t->in_link));
+    for (i = 0; i < t->n_decoys; i++) {
+        if (!t->driver || loads_drivers(t->shape[i].name))
+            add_bringing(t, &t->shape[i]);
+        if (!t->driver_link && !loads_drivers(t->shape[i].name))
+            continue;
+        t->in_link[t->n_in_link] = t->shape[i];
+        t->in_link[t->n_in_link++].path =
+            arena_printf(t->arena, "%s/%s", t->driver_link ? t->driver_link : DECOYS "/drivers",
+                         t->shape[i].name);
+    }
+}
+
 /* Every library in the program's own run path: what LD_PRELOAD=NAME finds today. */
 static const char *preload_names(const struct trial *t)
 {
@@ -150,12 +246,14 @@ static void find_duplicates(struct trial *t)
 {
     const char **directory;
     size_t n = all_directories(t, &directory), i, k;
+    struct place *place = arena_calloc(t->arena, n + 1, sizeof(*place));
 
+    for (k = 0; k < n; k++)
+        place[k] = world_walk(t->subject->world, NULL, directory[k]);
     for (i = 0; i < t->n_decoys; i++)
         for (k = 0; k < n && t->n_duplicates < MAX_DUPLICATES; k++) {
             const struct decoy *d = &t->shape[i];
-            struct place dir = world_walk(t->subject->world, NULL, directory[k]);
-            struct place at;
+            struct place dir = place[k], at;
             const struct object *object;
 
             /* a directory with builds for some CPUs holds one library, not several */
@@ -188,6 +286,62 @@ int trial_run(const struct trial *t, enum baseline_id id, const struct edits *ed
     return simulate(t->subject, edits, &scenario, t->subject->policy_level, ret_run, err);
 }
 
+static void set_scenarios(struct trial *t)
+{
+    t->baseline[BASELINE_SHAPES].scenario = (struct scenario){
+        .name = "LD_LIBRARY_PATH with another build of every library",
+        .library_path = DECOYS "/shape",
+        .decoys = t->shape,
+        .n_decoys = t->n_decoys,
+    };
+    t->baseline[BASELINE_EMPTY].scenario = (struct scenario){
+        .name = "LD_LIBRARY_PATH with a stand-in for every library that needs nothing",
+        .library_path = DECOYS "/empty",
+        .decoys = t->empty,
+        .n_decoys = t->n_decoys,
+    };
+    t->baseline[BASELINE_PRELOAD].scenario = (struct scenario){
+        .name = "LD_PRELOAD of a stand-in for every library, by path",
+        .preload = preload_paths(t),
+        .decoys = t->empty,
+        .n_decoys = t->n_decoys,
+    };
+    t->baseline[BASELINE_PRELOAD_NAMES].scenario = (struct scenario){
+        .name = "LD_PRELOAD of every library in its run path, by name",
+        .preload = t->subject->kind == SUBJECT_PROGRAM ? preload_names(t) : NULL,
+    };
+    t->baseline[BASELINE_NEEDED].scenario = (struct scenario){
+        .name = t->driver ? "LD_LIBRARY_PATH with builds of the libraries that load drivers, which "
+                            "bring a needed name of their own"
+                          : "LD_LIBRARY_PATH with another build of every library, which brings a "
+                            "needed name of its own",
+        .library_path = DECOYS "/needed",
+        .decoys = t->bringing,
+        .n_decoys = t->n_bringing,
+    };
+    t->baseline[BASELINE_DRIVERS].scenario = (struct scenario){
+        .name = t->driver_link ? "the driver link has another build of every library"
+                               : "LD_LIBRARY_PATH with other builds of libraries that load drivers",
+        .library_path = t->driver_link ? NULL : DECOYS "/drivers",
+        .decoys = t->in_link,
+        .n_decoys = t->n_in_link,
+    };
+    t->baseline[BASELINE_DECLARED].scenario = (struct scenario){
+        .name = "start, then what the loaded objects declare they will dlopen",
+        .declared = true,
+    };
+    t->baseline[BASELINE_SECURE].scenario =
+        (struct scenario){.name = "start as a set-id program", .secure = true};
+}
+
+/* Scenarios that are about programs, or have nothing in them, are not run. */
+static bool is_asked(const struct trial *t, enum baseline_id id)
+{
+    if (id == BASELINE_PRELOAD || id == BASELINE_PRELOAD_NAMES || id == BASELINE_SECURE)
+        return t->subject->kind == SUBJECT_PROGRAM;
+    return id != BASELINE_DRIVERS || t->n_in_link > 0;
+}
+
 int trial_init(struct trial *ret_trial, const struct subject *subject, struct err *err)
 {
     struct trial t = {.subject = subject, .arena = subject->arena};
@@ -196,31 +350,14 @@ int trial_init(struct trial *ret_trial, const struct subject *subject, struct er
 
     make_decoys(&t);
     find_duplicates(&t);
-    t.baseline[BASELINE_SHAPES].scenario = (struct scenario){
-        .name = "LD_LIBRARY_PATH with another build of every library",
-        .library_path = DECOYS "/shape",
-        .decoys = t.shape,
-        .n_decoys = t.n_decoys,
-    };
-    t.baseline[BASELINE_EMPTY].scenario = (struct scenario){
-        .name = "LD_LIBRARY_PATH with a stand-in for every library that needs nothing",
-        .library_path = DECOYS "/empty",
-        .decoys = t.empty,
-        .n_decoys = t.n_decoys,
-    };
-    t.baseline[BASELINE_PRELOAD].scenario = (struct scenario){
-        .name = "LD_PRELOAD of a stand-in for every library, by path",
-        .preload = preload_paths(&t),
-        .decoys = t.empty,
-        .n_decoys = t.n_decoys,
-    };
-    t.baseline[BASELINE_PRELOAD_NAMES].scenario = (struct scenario){
-        .name = "LD_PRELOAD of every library in its run path, by name",
-        .preload = preload_names(&t),
-    };
+    find_drivers(&t);
+    make_replacements(&t);
+    t.initrd_missing = initrd_missing(subject);
+    set_scenarios(&t);
     for (i = 0; i < N_BASELINES && r == 0; i++)
-        r = simulate(subject, NULL, &t.baseline[i].scenario, subject->policy_level,
-                     &t.baseline[i].run, err);
+        if (is_asked(&t, (enum baseline_id)i))
+            r = simulate(subject, NULL, &t.baseline[i].scenario, subject->policy_level,
+                         &t.baseline[i].run, err);
     if (r < 0) {
         trial_release(&t);
         return r;

@@ -15,7 +15,7 @@ static json_t *criteria_json(void)
 
         json_put_text(one, "id", c->id);
         json_put_text(one, "question", c->question);
-        json_put(one, "overrides", json_boolean(c->overrides));
+        json_put(one, "overrides", json_boolean(c->required == REQUIRED_OVERRIDE));
         json_push(array, one);
     }
     return array;

@@ -10,7 +10,7 @@
 
 static const struct store_object plain[] = {
     {"app/bin/app", .needed = "liba.so.1 libb.so.1 libc.so.6",
-     .run_path = "@a/lib:@b/lib:@extra/lib:@glibc/lib", .verneed = "libc.so.6"},
+     .run_path = "@a/lib:@b/lib:@extra/lib:@glibc/lib", .verneed = "liba.so.1"},
     {"a/lib/liba.so.1", .needed = "libd.so libc.so.6", .run_path = "@d/lib:@glibc/lib"},
     {"b/lib/libb.so.1", .needed = "libe.so libd.so", .run_path = "@e/lib:@d/lib"},
     {"d/lib/libd.so", .needed = "libc.so.6", .run_path = "@glibc/lib"},
@@ -122,14 +122,14 @@ static void library_path(void **state UNUSED)
     propose(&b, METHOD_ABSOLUTE_LIFTED);
     j = judge(&b, METHOD_ABSOLUTE_LIFTED, "ld-library-path");
     assert_int_equal(j->verdict, VERDICT_FAIL);
-    assert_int_equal(j->n_evidence, 5); /* a b c d e */
+    assert_int_equal(j->n_evidence, 4); /* a b d e: libc stays bare */
     assert_string_equal(j->evidence[0].soname, "liba.so.1");
     assert_string_equal(j->evidence[0].after, store_path(b.store, "a/lib/liba.so.1"));
     /* own names alone: c is asked for by the others, too, but known by then */
     propose(&b, METHOD_ABSOLUTE_OWN);
     j = judge(&b, METHOD_ABSOLUTE_OWN, "ld-library-path");
     assert_int_equal(j->verdict, VERDICT_FAIL);
-    assert_int_equal(j->n_evidence, 3);
+    assert_int_equal(j->n_evidence, 2);
     /* where overrides need not win it is a warning */
     b.store->policy.overrides = false;
     expect(&b, METHOD_ABSOLUTE_OWN, "ld-library-path", VERDICT_WARN);
@@ -301,7 +301,7 @@ static void version_needs(void **state UNUSED)
     set_up(&b, NULL, 0);
     propose(&b, METHOD_ABSOLUTE_LIFTED);
     expect(&b, METHOD_ABSOLUTE_LIFTED, "version-needs", VERDICT_PASS);
-    b.edits.n--; /* without the renames */
+    b.edits.item[1] = b.edits.item[--b.edits.n]; /* without the renames */
     assert_null(edits_find(&b.edits, EDIT_VERNEED, NULL));
     expect(&b, METHOD_ABSOLUTE_LIFTED, "version-needs", VERDICT_FAIL);
     store_free(b.store);
@@ -316,6 +316,219 @@ static void notes_are_judged_under_a_reader(void **state UNUSED)
     expect(&b, METHOD_NOTE_OWN, "same-libraries", VERDICT_PASS);
     assert_false(b.verdicts.fails);
     assert_true(b.verdicts.after[2].failed_opens < b.subject.trace->storm.failed_opens);
+    store_free(b.store);
+}
+
+/* ---- what hosts replace */
+
+static const struct store_object driving[] = {
+    {"b/lib/libb.so.1", .needed = "libGL.so.1 libe.so libd.so",
+     .run_path = "@gl/lib:@e/lib:@d/lib"},
+    {"gl/lib/libGL.so.1", .needed = "libGLdispatch.so.0", .run_path = "@gl/lib"},
+    {"gl/lib/libGLdispatch.so.0", .needed = NULL},
+};
+
+/* As nixpkgs has it: the driver link is in front of the run path. */
+static const struct store_object link_first[] = {
+    {"app/bin/app", .needed = "liba.so.1 libb.so.1",
+     .run_path = "/run/opengl-driver/lib:@a/lib:@b/lib"},
+    {"a/lib/liba.so.1", .needed = "libd.so", .run_path = "/run/opengl-driver/lib:@d/lib"},
+    {"b/lib/libb.so.1", .needed = "libe.so libd.so",
+     .run_path = "/run/opengl-driver/lib:@e/lib:@d/lib"},
+    {"d/lib/libd.so", .needed = NULL},
+    {"e/lib/libe.so", .needed = NULL},
+};
+
+static void override_needed(void **state UNUSED)
+{
+    static const char *const env[] = {"LD_LIBRARY_PATH=/run/opengl-driver/lib"};
+    const struct judgement *j;
+    struct bench b;
+
+    set_up(&b, driving, ARRAY_LEN(driving));
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "override-needed", VERDICT_PASS);
+    propose(&b, METHOD_FARM_LIFTED);
+    j = judge(&b, METHOD_FARM_LIFTED, "override-needed");
+    assert_int_equal(j->verdict, VERDICT_WARN);
+    assert_string_equal(j->evidence[0].soname, "libGL.so.1");
+    b.store->env = env; /* now the host does replace them */
+    b.store->n_env = 1;
+    store_subject(b.store, "app/bin/app", &b.subject);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "override-needed", VERDICT_FAIL);
+    store_free(b.store);
+    set_up(&b, link_first, ARRAY_LEN(link_first));
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "override-needed", VERDICT_PASS);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "override-needed", VERDICT_FAIL);
+    store_free(b.store);
+}
+
+static void glvnd_switch(void **state UNUSED)
+{
+    struct edit *e;
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "glvnd-switch", VERDICT_NOT_APPLICABLE);
+    store_free(b.store);
+    set_up(&b, driving, ARRAY_LEN(driving));
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "glvnd-switch", VERDICT_PASS);
+    propose(&b, METHOD_ABSOLUTE_LIFTED); /* these edges stay bare */
+    expect(&b, METHOD_ABSOLUTE_LIFTED, "glvnd-switch", VERDICT_PASS);
+    store_free(b.store);
+    set_up(&b, link_first, ARRAY_LEN(link_first));
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "glvnd-switch", VERDICT_PASS);
+    for (e = b.edits.item; e->kind != EDIT_RUN_PATH; e++)
+        ;
+    e->run_path += strlen("/run/opengl-driver/lib:"); /* the link loses its place */
+    expect(&b, METHOD_FARM_OWN, "glvnd-switch", VERDICT_FAIL);
+    store_free(b.store);
+}
+
+/* ---- more than a plain start */
+
+static void secure_exec(void **state UNUSED)
+{
+    struct edit *e;
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "secure-exec", VERDICT_PASS);
+    for (e = b.edits.item; e->kind != EDIT_RUN_PATH; e++)
+        ;
+    e->run_path = "$ORIGIN/../nix-support/stormlint/farm"; /* set-id starts do not expand it */
+    expect(&b, METHOD_FARM_LIFTED, "same-libraries", VERDICT_PASS);
+    expect(&b, METHOD_FARM_LIFTED, "secure-exec", VERDICT_FAIL);
+    store_free(b.store);
+}
+
+static void hwcaps_floor(void **state UNUSED)
+{
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "hwcaps-floor", VERDICT_WARN);
+    assert_non_null(strstr(judge(&b, METHOD_FARM_LIFTED, "hwcaps-floor")->evidence[0].object,
+                           "/glibc-hwcaps/x86-64-v3/"));
+    store_free(b.store);
+    b.store = store_new(); /* nothing but absolute names, and no libc: nothing is searched */
+    store_add(b.store,
+              &(struct store_object){"app/bin/app", .needed = "liba.so", .run_path = "@a/lib"}, 1);
+    store_add(b.store, &(struct store_object){"a/lib/liba.so", .needed = NULL}, 1);
+    store_subject(b.store, "app/bin/app", &b.subject);
+    propose(&b, METHOD_ABSOLUTE_LIFTED);
+    expect(&b, METHOD_ABSOLUTE_LIFTED, "hwcaps-floor", VERDICT_PASS);
+    store_free(b.store);
+}
+
+/* ---- strings, files and data */
+
+static void initrd(void **state UNUSED)
+{
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "initrd", VERDICT_PASS);
+    propose(&b, METHOD_ABSOLUTE_LIFTED);
+    expect(&b, METHOD_ABSOLUTE_LIFTED, "initrd", VERDICT_WARN); /* it is not required */
+    assert_string_equal(judge(&b, METHOD_ABSOLUTE_LIFTED, "initrd")->evidence[0].soname,
+                        store_path(b.store, "a/lib/liba.so.1"));
+    store_free(b.store);
+}
+
+static void graft_safe(void **state UNUSED)
+{
+    struct edit *e;
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "graft-safe", VERDICT_PASS);
+    propose(&b, METHOD_FARM_LIFTED); /* a copy of the graph */
+    expect(&b, METHOD_FARM_LIFTED, "graft-safe", VERDICT_WARN);
+    propose(&b, METHOD_FARM_OWN);
+    for (e = b.edits.item; e->kind != EDIT_RUN_PATH; e++)
+        ;
+    e->run_path = arena_printf(&b.store->arena, "%s:/nix/store/plain/lib", e->run_path);
+    expect(&b, METHOD_FARM_OWN, "graft-safe", VERDICT_WARN);
+    assert_string_equal(judge(&b, METHOD_FARM_OWN, "graft-safe")->evidence[0].object,
+                        "/nix/store/plain/lib");
+    store_free(b.store);
+}
+
+static void needs_and_maintenance(void **state UNUSED)
+{
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "needs", VERDICT_PASS);
+    expect(&b, METHOD_FARM_OWN, "maintenance", VERDICT_PASS);
+    expect(&b, METHOD_FARM_OWN, "cross", VERDICT_PASS);
+    propose(&b, METHOD_NOTE_OWN);
+    expect(&b, METHOD_NOTE_OWN, "needs", VERDICT_WARN); /* no such loader here */
+    expect(&b, METHOD_NOTE_OWN, "maintenance", VERDICT_WARN);
+    b.store->policy.reader = READER_B;
+    expect(&b, METHOD_NOTE_OWN, "needs", VERDICT_PASS);
+    store_free(b.store);
+}
+
+static void rewrite_safety(void **state UNUSED)
+{
+    static const struct store_object go = {"app/bin/app", .needed = "liba.so.1",
+                                           .run_path = "@a/lib", .layout = LAYOUT_GO};
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "rewrite-safety", VERDICT_PASS);
+    store_free(b.store);
+    set_up(&b, &go, 1);
+    propose(&b, METHOD_FARM_OWN);
+    expect(&b, METHOD_FARM_OWN, "rewrite-safety", VERDICT_FAIL);
+    store_free(b.store);
+}
+
+static void budgets(void **state UNUSED)
+{
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_FARM_LIFTED);
+    expect(&b, METHOD_FARM_LIFTED, "size", VERDICT_PASS);
+    expect(&b, METHOD_FARM_LIFTED, "references", VERDICT_PASS);
+    b.store->policy.max_inodes = 3;
+    expect(&b, METHOD_FARM_LIFTED, "size", VERDICT_FAIL);
+    b.store->policy.max_inodes = 0;
+    b.store->policy.max_bytes = 10;
+    expect(&b, METHOD_FARM_LIFTED, "size", VERDICT_FAIL);
+    b.store->policy.max_bytes = 0;
+    b.store->policy.max_references = 1;
+    expect(&b, METHOD_FARM_LIFTED, "references", VERDICT_FAIL);
+    store_free(b.store);
+}
+
+static void a_policy_says_what_is_required(void **state UNUSED)
+{
+    static const char *only[] = {"initrd"};
+    struct bench b;
+
+    set_up(&b, NULL, 0);
+    propose(&b, METHOD_ABSOLUTE_LIFTED);
+    b.store->policy.required = only;
+    b.store->policy.n_required = 1;
+    expect(&b, METHOD_ABSOLUTE_LIFTED, "initrd", VERDICT_FAIL);
+    assert_true(b.verdicts.fails);
+    expect(&b, METHOD_ABSOLUTE_LIFTED, "ld-library-path", VERDICT_WARN);
     store_free(b.store);
 }
 
@@ -348,6 +561,16 @@ int main(void)
         cmocka_unit_test(size),
         cmocka_unit_test(version_needs),
         cmocka_unit_test(notes_are_judged_under_a_reader),
+        cmocka_unit_test(override_needed),
+        cmocka_unit_test(glvnd_switch),
+        cmocka_unit_test(secure_exec),
+        cmocka_unit_test(hwcaps_floor),
+        cmocka_unit_test(initrd),
+        cmocka_unit_test(graft_safe),
+        cmocka_unit_test(needs_and_maintenance),
+        cmocka_unit_test(rewrite_safety),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(a_policy_says_what_is_required),
         cmocka_unit_test(the_table),
     };
 

@@ -220,9 +220,19 @@ static void policies_are_read_strictly(void **state UNUSED)
         {"{\"cpu\": \"x86-64-v4\"}", "schema"},
         {"{\"schema\": \"stormlint-policy/1\", \"overrid\": true}", "overrid"},
         {"{\"schema\": \"stormlint-policy/1\", \"reader\": \"maybe\"}", "none of none"},
-        {"{\"schema\": \"stormlint-policy/1\", \"min_saving\": -1}", "negative"},
+        {"{\"schema\": \"stormlint-policy/1\", \"min_saving\": -1}", "none below zero"},
         {"{\"schema\": \"stormlint-policy/1\", \"stores\": [\"nix\"]}", "absolute paths"},
-        {"[]", "not a policy"},
+        {"[]", "schema"},
+        {"{\"schema\": \"stormlint-policy/1\", \"based_on\": \"resolver\", \"max_inodes\": 9,"
+         " \"required\": [\"dlopen\"], \"rules\": [{\"id\": \"x\", \"match\": {\"soname\":"
+         " [\"libx.so.*\"]}, \"absolute\": \"bare\", \"why\": \"w\"}], \"packages\": [{\"pname\":"
+         " \"a*\", \"strategy\": \"none\", \"reason\": \"r\"}]}",
+         NULL},
+        {"{\"schema\": \"stormlint-policy/1\", \"based_on\": \"nobody\"}", "is no policy"},
+        {"{\"schema\": \"stormlint-policy/1\", \"rules\": [{\"id\": \"x\", \"match\": {\"colour\":"
+         " [\"red\"]}, \"why\": \"w\"}]}",
+         "colour"},
+        {"{\"schema\": \"stormlint-policy/1\", \"packages\": [{\"pname\": \"a\"}]}", "packages[0]"},
     };
     CLEANUP(arena_release) struct arena arena = {0};
     size_t i;

@@ -1,0 +1,342 @@
+/*
+ * stormlint compare PROGRAM...: all methods side by side, and totals.
+ */
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/compare_text.h"
+#include "cli/index.h"
+#include "cli/options.h"
+#include "loader/world_index.h"
+#include "planner/cost.h"
+#include "planner/follow.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_options {
+    struct options common;
+    const char *policy, *cost, *variant;
+    bool article, all;
+};
+
+enum { OPT_POLICY = 0x200, OPT_COST, OPT_ARTICLE, OPT_ALL, OPT_STATIC };
+
+static const struct argp_option rows[] = {
+    {"policy", OPT_POLICY, "NAME|FILE", 0, "The policy that chooses", 0},
+    {"probe-cost", OPT_COST, "local|nfs|US", 0,
+     "Tell time, too: what one failed call costs, in microseconds", 0},
+    {"article", OPT_ARTICLE, NULL, 0,
+     "Two synthetic closures with the shapes that the article of June 2026 measured", 0},
+    {"all", OPT_ALL, NULL, 0, "Totals over every program of the index", 0},
+    {"static", OPT_STATIC, "FILE", 0, "A static build of PROGRAM to be held against it", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct compare_options *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->common;
+        return 0;
+    case OPT_POLICY:
+        o->policy = arg;
+        return 0;
+    case OPT_COST:
+        o->cost = arg;
+        if (probe_cost(arg) < 0)
+            argp_error(state, "'%s': a probe costs 'local', 'nfs', or microseconds", arg);
+        return 0;
+    case OPT_ARTICLE:
+        o->article = true;
+        return 0;
+    case OPT_ALL:
+        o->all = true;
+        return 0;
+    case OPT_STATIC:
+        o->variant = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->common.n_args && !o->article && !o->all)
+            argp_error(state, "which program?");
+        if (o->common.n_args && (o->article || o->all))
+            argp_error(state, "--article and --all take no programs");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "PROGRAM...\n--article\n--all",
+    .doc = "Put all methods side by side: what a start costs with each, what each takes on disk, "
+           "what became of it, and beside them shrinking the run path, a cache in the package and "
+           "a static build. Of several programs totals are told, too: what breaks something counts "
+           "as built.",
+    .children = children,
+};
+
+/* What all programs share. */
+struct comparing {
+    struct compare_options *options;
+    const struct policy *policy;
+    struct compare_view view;
+    struct storm total[MAX_COMPARISON_ROWS];
+    const char *name[MAX_COMPARISON_ROWS];
+    struct storm chosen;
+    size_t n, n_rows;
+    struct arena arena;
+    bool quiet;
+};
+
+/* Add to the totals; a method that is not possible leaves the program as built. */
+static void add_totals(struct comparing *c, const struct comparison *one)
+{
+    const struct storm *built = &one->row[0].after;
+    size_t i;
+
+    for (i = 0; i < one->n_rows; i++) {
+        const struct comparison_row *row = &one->row[i];
+        const bool broken = i < N_METHODS && one->decision.option[i].standing == STANDING_FAILED;
+
+        c->name[i] = row->name ? arena_strdup(&c->arena, row->name) : "";
+        storm_add(&c->total[i], row->known && !broken ? &row->after : built);
+        if (i < N_METHODS && one->decision.option[i].standing == STANDING_CHOSEN)
+            storm_add(&c->chosen, &row->after);
+    }
+    c->n_rows = one->n_rows;
+    c->n++;
+}
+
+static void print_totals(const struct comparing *c)
+{
+    size_t i;
+
+    fprintf(c->view.to, "%zu programs; what breaks something counts as built\n    %-16s %23s\n",
+            c->n, "", "failed opens + stats");
+    for (i = 0; i < c->n_rows; i++)
+        fprintf(c->view.to, "    %-16s %10" PRIu32 " + %-10" PRIu32 "\n", c->name[i],
+                c->total[i].failed_opens, c->total[i].failed_stats);
+    fprintf(c->view.to, "  > %-16s %10" PRIu32 " + %-10" PRIu32 "\n", "as planned",
+            c->chosen.failed_opens, c->chosen.failed_stats);
+}
+
+static int print_one(struct comparing *c, const struct comparison *one, const char *program,
+                     struct err *err)
+{
+    json_t *json;
+    int r;
+
+    if (c->quiet)
+        return 0;
+    if (!c->options->common.json) {
+        if (c->n)
+            fputc('\n', c->view.to);
+        compare_text(&c->view, one, program);
+        return 0;
+    }
+    json = compare_json(one, program);
+    r = json_print(json, c->view.to, false, err);
+    json_decref(json);
+    return r;
+}
+
+static int find_variant(const struct compare_options *o, struct world *world,
+                        struct static_variant *ret, struct err *err)
+{
+    struct place at = world_walk(world, NULL, o->variant);
+    const struct object *object = at.error ? NULL : world_object(world, at.node);
+
+    if (!object)
+        return err_set(err, at.error ? at.error : ENOEXEC, "'%s': %s", o->variant,
+                       at.error ? strerror(at.error) : "not an ELF file");
+    *ret = (struct static_variant){
+        .path = o->variant, .size = object->size, .is_static = !object->interp};
+    return 0;
+}
+
+static int compare_one(struct comparing *c, struct subject_query *query, const char *path,
+                       struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct program program;
+    struct static_variant variant;
+    struct comparison one;
+    struct subject subject;
+    int r = program_follow(
+        query->world, &(struct program){.path = path, .env = query->env, .n_env = query->n_env},
+        &arena, &program, err);
+
+    if (r < 0 ||
+        (c->options->variant && (r = find_variant(c->options, query->world, &variant, err)) < 0))
+        return r;
+    query->program = program.path;
+    query->env = program.env;
+    query->n_env = program.n_env;
+    query->wrapper = program.wrapper;
+    if ((r = subject_init(&subject, query, &arena, err)) < 0)
+        return r;
+    r = compare_methods(&subject, c->options->variant ? &variant : NULL, &one, err);
+    c->view.arena = &arena;
+    if (r == 0 && (r = print_one(c, &one, path, err)) == 0)
+        add_totals(c, &one);
+    subject_release(&subject);
+    return r;
+}
+
+/* ---- the article */
+
+static int compare_article(struct comparing *c, struct err *err)
+{
+    const struct article *a;
+    int r = 0;
+
+    for (a = articles(); a->name && r == 0; a++) {
+        CLEANUP(arena_release) struct arena arena = {0};
+        struct subject_query query = {.policy = c->policy, .cpu = c->options->common.cpu};
+        const char *program;
+
+        if ((r = article_world(a, &arena, &query.world, &program, err)) < 0)
+            return r;
+        r = compare_one(c, &query, program, err);
+        if (r == 0 && !c->options->common.json)
+            fprintf(c->view.to,
+                    "    the article, of a program of this shape (%zu libraries, %zu directories): "
+                    "%u failed opens as built, %u with a farm for the program%s\n",
+                    a->n_libraries, a->n_directories, a->built, a->leaf_farm,
+                    a->whole_farm ? arena_printf(&arena, ", %u with farms for all", a->whole_farm)
+                                  : "");
+        article_close(query.world);
+    }
+    return r;
+}
+
+/* ---- programs */
+
+struct paths {
+    struct arena *arena;
+    const char **path;
+    size_t n;
+};
+
+static void add_path(void *data, const char *path)
+{
+    struct paths *paths = data;
+
+    paths->path = arena_grow(paths->arena, paths->path, paths->n, sizeof(*paths->path));
+    paths->path[paths->n++] = arena_strdup(paths->arena, path);
+}
+
+static int compare_index(struct comparing *c, struct err *err)
+{
+    CLEANUP(indexed_release) struct indexed indexed = {0};
+    struct options *o = &c->options->common;
+    struct paths all = {.arena = &c->arena};
+    size_t i, n;
+    int r;
+
+    o->declared = true; /* facts that only dlopens ask for are asked for here, too */
+    if ((r = indexed_open(o, &indexed, err)) < 0)
+        return r;
+    if (c->options->all)
+        r = index_programs(indexed.db, add_path, &all, err);
+    for (i = 0; i < o->n_args && r == 0; i++) {
+        const char **path;
+
+        if (options_is_live(o, o->arg[i]))
+            continue;
+        r = indexed_find(&indexed, o->arg[i], &c->arena, &path, &n, err);
+        for (size_t k = 0; r == 0 && k < n; k++)
+            add_path(&all, path[k]);
+    }
+    for (i = 0; i < all.n && r == 0; i++) {
+        struct subject_query query = {.world = indexed.setting.world,
+                                      .policy = c->policy,
+                                      .cpu = o->cpu,
+                                      .env = o->env,
+                                      .n_env = o->n_env};
+
+        r = compare_one(c, &query, all.path[i], err);
+    }
+    return r;
+}
+
+static int compare_live(struct comparing *c, struct err *err)
+{
+    CLEANUP(setting_release) struct setting setting = {0};
+    struct options *o = &c->options->common;
+    int r = setting_live(o, &setting, err);
+    size_t i;
+
+    for (i = 0; i < o->n_args && r == 0; i++) {
+        struct subject_query query = {.world = setting.world,
+                                      .policy = c->policy,
+                                      .cpu = o->cpu,
+                                      .cwd = setting.cwd,
+                                      .env = o->env,
+                                      .n_env = o->n_env};
+
+        if (options_is_live(o, o->arg[i]))
+            r = compare_one(c, &query, o->arg[i], err);
+    }
+    return r;
+}
+
+static int compare_all(struct comparing *c, struct err *err)
+{
+    const struct options *o = &c->options->common;
+    bool live = false, indexed = c->options->all;
+    int r = 0;
+
+    if (c->options->article)
+        return compare_article(c, err);
+    for (size_t i = 0; i < o->n_args; i++) {
+        live |= options_is_live(o, o->arg[i]);
+        indexed |= !options_is_live(o, o->arg[i]);
+    }
+    if (indexed)
+        r = compare_index(c, err);
+    return r == 0 && live ? compare_live(c, err) : r;
+}
+
+static int run(int argc, char **argv)
+{
+    struct compare_options o = {0};
+    struct policy policy = *policy_default();
+    struct comparing c = {.options = &o, .policy = &policy, .view = {.to = stdout, .probe_us = -1}};
+    struct err err = {0};
+    int r = 0, code = EXIT_FINE;
+
+    options_parse(&argp, argc, argv, &o);
+    c.quiet = o.all;
+    if (o.cost)
+        c.view.probe_us = probe_cost(o.cost);
+    if (o.policy && policy_read(o.policy, &c.arena, &policy, &err) < 0) {
+        log_error("%s", err.text);
+        code = EXIT_USAGE;
+    } else if ((r = compare_all(&c, &err)) < 0) {
+        log_error("%s", err.text);
+        code = setting_failure(r);
+    } else if (c.n > 1 && !o.common.json && !o.article) {
+        if (!c.quiet)
+            putchar('\n');
+        print_totals(&c);
+    }
+    arena_release(&c.arena);
+    options_release(&o.common);
+    return code;
+}
+
+const struct command cmd_compare = {
+    .name = "compare",
+    .summary = "all methods side by side, for programs and in total",
+    .run = run,
+};

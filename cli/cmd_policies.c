@@ -1,0 +1,127 @@
+/*
+ * stormlint policies [NAME|FILE]: what each policy asks for.
+ */
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "planner/criteria.h"
+
+#include <stdio.h>
+
+struct policies_arguments {
+    const char *name;
+    bool json;
+};
+
+enum { OPT_JSON = 0x200 };
+
+static const struct argp_option rows[] = {
+    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct policies_arguments *a = state->input;
+
+    switch (key) {
+    case OPT_JSON:
+        a->json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->name)
+            argp_usage(state);
+        a->name = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "[NAME|FILE]",
+    .doc = "Print the policies that 'stormlint plan --policy' knows by name, or one of them, or a "
+           "file's, with everything that it leaves as it is.",
+};
+
+static void print_text(const struct policy *p, const char *summary)
+{
+    size_t i;
+
+    printf("%s\n", p->name);
+    if (summary)
+        printf("  %s\n", summary);
+    printf("  reader            %s\n", p->resolver ? "resolver" : reader_name(p->reader));
+    printf("  CPU               %s\n", p->cpu ? p->cpu : CPU_POLICY);
+    printf("  absolute paths    %s\n", p->absolute ? "may be chosen" : "are not chosen");
+    printf("  saving at least   %u failed calls and %u %%; lifting %u more than scope own\n",
+           p->min_saving, p->min_percent, p->lift_saving);
+    printf("  small graph       up to %u libraries\n", p->small_graph);
+    printf("  required         ");
+    for (i = 0; i < N_CRITERIA; i++)
+        if (criterion_required(&criteria()[i], p))
+            printf(" %s", criteria()[i].id);
+    printf("\n  budgets           ");
+    if (p->max_bytes)
+        printf("%u bytes ", p->max_bytes);
+    if (p->max_inodes)
+        printf("%u inodes ", p->max_inodes);
+    if (p->max_references)
+        printf("%u new references", p->max_references);
+    puts(p->max_bytes || p->max_inodes || p->max_references ? "" : "none");
+    for (i = 0; i < p->n_packages; i++)
+        printf("  package           %s: %s %s (%s)\n", p->package[i].pname, p->package[i].strategy,
+               p->package[i].scope ? p->package[i].scope : "", p->package[i].reason);
+}
+
+static int print_all(const struct policies_arguments *a, const struct policy *one, struct err *err)
+{
+    const struct named_policy *row;
+    json_t *list;
+    int r;
+
+    if (!a->json) {
+        for (row = policies(); !one && row->summary; row++) {
+            if (row != policies())
+                putchar('\n');
+            print_text(&row->policy, row->summary);
+        }
+        if (one)
+            print_text(one, NULL);
+        return 0;
+    }
+    list = one ? policy_json(one) : json_array();
+    for (row = policies(); !one && row->summary; row++)
+        json_push(list, policy_json(&row->policy));
+    r = json_print(list, stdout, true, err);
+    json_decref(list);
+    return r;
+}
+
+static int run(int argc, char **argv)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct policies_arguments a = {0};
+    struct policy policy;
+    struct err err;
+
+    options_parse(&argp, argc, argv, &a);
+    if (a.name && policy_read(a.name, &arena, &policy, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    if (print_all(&a, a.name ? &policy : NULL, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+const struct command cmd_policies = {
+    .name = "policies",
+    .summary = "what plans must not break, and what targets offer",
+    .run = run,
+};

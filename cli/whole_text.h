@@ -1,0 +1,18 @@
+/*
+ * Plans of whole stores, as people and other programs read them.
+ */
+#pragma once
+
+#include "planner/whole.h"
+
+#include <stdio.h>
+
+struct whole_view {
+    FILE *to;
+    bool json;          /* one plan a line, and nothing else */
+    const char *output; /* a directory for one file a package; NULL: none */
+    double probe_us;    /* what a failed call costs; -1: no time is told */
+    size_t n_problems;  /* filled: packages that could not be planned */
+};
+
+MUST_CHECK int whole_show(struct whole_view *view, const struct whole *whole, struct err *err);

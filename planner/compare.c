@@ -1,0 +1,258 @@
+#include "planner/compare.h"
+#include "base/str.h"
+#include "planner/traits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SMALL_BYTES = 64 * 1024 }; /* what counts as small on disk */
+
+const char *const compare_columns[N_COLUMNS] = {
+    [COLUMN_NO_GLIBC_FORK] = "no glibc fork",
+    [COLUMN_NO_PATCHELF_CHANGE] = "no patchelf change",
+    [COLUMN_SMALL] = "small on disk",
+    [COLUMN_OVERRIDES] = "overrides kept",
+    [COLUMN_DUPLICATES] = "duplicates kept",
+    [COLUMN_NO_FLOOR] = "no hwcaps floor",
+    [COLUMN_CROSS] = "cross",
+    [COLUMN_EASY] = "easy to maintain",
+};
+
+static const char *yes(bool is)
+{
+    return is ? "yes" : "no";
+}
+
+static enum verdict verdict_of(const struct verdicts *v, const char *criterion)
+{
+    size_t i;
+
+    for (i = 0; i < N_CRITERIA; i++)
+        if (!strcmp(v->judgement[i].criterion, criterion))
+            return v->judgement[i].verdict;
+    return VERDICT_NOT_APPLICABLE;
+}
+
+/* Failed under no policy: what is only not required is a failure here, too, told as a warning. */
+static bool holds(const struct verdicts *v, const char *criterion)
+{
+    const enum verdict verdict = verdict_of(v, criterion);
+
+    return verdict == VERDICT_PASS || verdict == VERDICT_NOT_APPLICABLE;
+}
+
+static void answer(const struct subject *s, struct comparison_row *row, enum method method,
+                   const struct edits *edits, const struct verdicts *v)
+{
+    const struct traits *traits = traits_of(method);
+    const struct edits_cost cost = edits_cost(s, edits);
+
+    row->known = true;
+    row->after = v->after[s->policy_level];
+    row->dlopen = v->declared_after;
+    row->bytes = cost.bytes;
+    row->inodes = cost.inodes;
+    row->answer[COLUMN_NO_GLIBC_FORK] = yes(!traits->glibc_fork);
+    row->answer[COLUMN_NO_PATCHELF_CHANGE] = yes(!traits->patchelf_change);
+    row->answer[COLUMN_SMALL] = yes(cost.bytes <= SMALL_BYTES);
+    row->answer[COLUMN_OVERRIDES] = yes(holds(v, "ld-library-path") && holds(v, "glvnd-switch"));
+    row->answer[COLUMN_DUPLICATES] = yes(holds(v, "duplicate-soname"));
+    row->answer[COLUMN_NO_FLOOR] = yes(holds(v, "hwcaps-floor"));
+    row->answer[COLUMN_CROSS] = yes(holds(v, "cross"));
+    row->answer[COLUMN_EASY] = yes(traits->easy);
+}
+
+static struct comparison_row *add_row(struct comparison *c, const char *name)
+{
+    struct comparison_row *row = &c->row[c->n_rows++];
+    size_t i;
+
+    *row = (struct comparison_row){.name = name, .says = ""};
+    for (i = 0; i < N_COLUMNS; i++)
+        row->answer[i] = "?";
+    return row;
+}
+
+/* ---- the planner's methods */
+
+static void add_method(struct comparison *c, const struct subject *s, const struct candidate *o)
+{
+    const bool none = o->method == METHOD_NONE;
+    struct comparison_row *row =
+        add_row(c, none ? "as built"
+                        : arena_printf(s->arena, "%s %s", o->strategy->name,
+                                       scope_name(o->strategy->scope)));
+
+    row->says = o->reason;
+    if (o->judged)
+        answer(s, row, o->method, &o->edits, &o->verdicts);
+    if (!none)
+        return;
+    row->known = true;
+    row->after = s->trace->storm;
+    row->says = o->standing == STANDING_CHOSEN ? o->reason : "";
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        row->answer[i] = yes(i != COLUMN_NO_FLOOR);
+}
+
+/* ---- shrink */
+
+/* Is a directory of the run path where one of the program's own names was found? */
+static bool answers(const struct subject *s, const char *directory)
+{
+    struct wanted *wanted;
+    size_t n = wanted_list(s, SCOPE_OWN, &wanted), i;
+
+    for (i = 0; i < n; i++)
+        if (wanted[i].opened &&
+            !strcmp(opened_directory(s->arena, s->trace, wanted[i].opened), directory))
+            return true;
+    return false;
+}
+
+/* What patchelf --shrink-rpath keeps: what answers, and what it cannot look into. */
+static const char *shrunk(const struct subject *s)
+{
+    struct str out = {.arena = s->arena};
+    const char **component;
+    size_t n = run_path_split(s->arena, old_run_path(s), &component), i;
+
+    str_add(&out, "");
+    for (i = 0; i < n; i++)
+        if (*component[i] != '/' || answers(s, component[i]))
+            str_printf(&out, "%s%s", out.len ? ":" : "", component[i]);
+    return out.text;
+}
+
+static int add_shrink(struct comparison *c, const struct subject *s, const struct trial *trial,
+                      struct err *err)
+{
+    struct comparison_row *row = add_row(c, "shrink");
+    const char *run_path = shrunk(s);
+    struct edits edits = {0};
+    struct verdicts v;
+    size_t i;
+    int r;
+
+    if (s->trace->exit != EXIT_OK || !*old_run_path(s) || !*run_path) {
+        row->says = "it does not start, or has no run path to shrink";
+        return 0;
+    }
+    edit_run_path(&edits, s->arena, s->path, run_path);
+    if ((r = criteria_judge(trial, METHOD_NONE, &edits, &v, err)) < 0)
+        return r;
+    answer(s, row, METHOD_NONE, &edits, &v);
+    row->says = "directories that answer none of its own names go: the baseline";
+    for (i = 0; i < N_CRITERIA; i++)
+        if (v.judgement[i].verdict == VERDICT_FAIL)
+            row->says =
+                arena_printf(s->arena, "%s: %s", v.judgement[i].criterion, v.judgement[i].reason);
+    return 0;
+}
+
+/* ---- cache */
+
+enum { CACHE_HEADER = 48, CACHE_ENTRY = 24 }; /* bytes, docs/loader.md: the cache's format */
+
+/*
+ * A cache that holds only what is needed, looked at before the run path: one open of the cache, one
+ * of each library. A name that leads two askers to different files has one entry.
+ */
+static void add_cache(struct comparison *c, const struct subject *s)
+{
+    struct comparison_row *row = add_row(c, "cache");
+    const struct trace *t = s->trace;
+    struct wanted *wanted;
+    size_t n = wanted_list(s, SCOPE_LIFTED, &wanted), i, k, n_clashes = 0;
+
+    row->bytes = CACHE_HEADER;
+    row->inodes = 1;
+    for (i = 0; i < n; i++) {
+        if (!wanted[i].opened)
+            continue;
+        row->bytes += CACHE_ENTRY + strlen(wanted[i].name) + strlen(wanted[i].opened) + 2;
+        row->after.opens++;
+    }
+    for (i = 0; i < t->n_requests; i++)
+        for (k = 0; k < i; k++)
+            n_clashes += t->request[i].answer > 0 && t->request[k].answer > 0 &&
+                         t->request[i].answer != t->request[k].answer &&
+                         !strcmp(t->request[i].name, t->request[k].name);
+    row->known = true;
+    row->after.opens++; /* the cache itself */
+    row->after.stats = 1;
+    row->after.objects = t->storm.objects;
+    row->after.directories = t->storm.directories;
+    row->answer[COLUMN_NO_GLIBC_FORK] = "no";
+    row->answer[COLUMN_NO_PATCHELF_CHANGE] = "yes";
+    row->answer[COLUMN_SMALL] = yes(row->bytes <= SMALL_BYTES);
+    row->answer[COLUMN_OVERRIDES] = "yes";
+    row->answer[COLUMN_DUPLICATES] = yes(n_clashes == 0);
+    row->answer[COLUMN_NO_FLOOR] = "yes";
+    row->answer[COLUMN_CROSS] = "no";
+    row->answer[COLUMN_EASY] = "no";
+    row->says = "counted, not simulated: needs a loader that looks for a cache in the program's "
+                "package; etc/ld.so.cache collides in profiles, plugins of other packages are "
+                "looked up in the program's cache (one path a soname), and it is made by running "
+                "the target's ldconfig";
+}
+
+/* ---- static */
+
+static void add_static(struct comparison *c, const struct subject *s,
+                       const struct static_variant *variant)
+{
+    struct comparison_row *row = add_row(c, "static");
+    const bool opens = s->object->imports & (IMPORT_DLOPEN | IMPORT_DLMOPEN);
+
+    if (!variant) {
+        row->says = "no static build is given";
+        return;
+    }
+    if (!variant->is_static) {
+        row->says = arena_printf(s->arena, "'%s' has an interpreter: it is not static",
+                                 str_escape(s->arena, variant->path));
+        return;
+    }
+    row->known = true;
+    row->after.objects = 1;
+    row->bytes = variant->size;
+    row->inodes = 1;
+    row->answer[COLUMN_NO_GLIBC_FORK] = "yes";
+    row->answer[COLUMN_NO_PATCHELF_CHANGE] = "yes";
+    row->answer[COLUMN_SMALL] = yes(variant->size <= SMALL_BYTES);
+    row->answer[COLUMN_OVERRIDES] = "no";
+    row->answer[COLUMN_DUPLICATES] = "no";
+    row->answer[COLUMN_NO_FLOOR] = "yes";
+    row->answer[COLUMN_CROSS] = "yes";
+    row->answer[COLUMN_EASY] = "no";
+    row->says = arena_printf(
+        s->arena,
+        "%" PRIu64 " bytes instead of %" PRIu64 "; lost: LD_LIBRARY_PATH, LD_PRELOAD, %s%sname "
+        "service modules, one copy of each library in memory, security fixes without a rebuild",
+        variant->size, s->object->size, opens ? "what it dlopens, " : "",
+        subject_driver_loader(s) ? "drivers of the machine, " : "");
+}
+
+int compare_methods(const struct subject *s, const struct static_variant *variant,
+                    struct comparison *ret, struct err *err)
+{
+    struct comparison c = {0};
+    struct trial trial;
+    size_t i;
+    int r = decide(s, &c.decision, err);
+
+    if (r < 0 || (r = trial_init(&trial, s, err)) < 0)
+        return r;
+    for (i = 0; i < N_METHODS; i++)
+        add_method(&c, s, &c.decision.option[i]);
+    c.row[0].dlopen = trial.baseline[BASELINE_DECLARED].run.trace.dlopen;
+    r = add_shrink(&c, s, &trial, err);
+    trial_release(&trial);
+    if (r < 0)
+        return r;
+    add_cache(&c, s);
+    add_static(&c, s, variant);
+    *ret = c;
+    return 0;
+}

@@ -1,0 +1,73 @@
+/*
+ * Comparing: all methods side by side for one program, and what is judged beside them.
+ *
+ *	r = compare_methods(&subject, &static_variant, &ret_comparison, &err);
+ *
+ * The planner's methods are simulated and judged as they are for plans. Beside them: shrink (drop
+ * directories of the run path that answer nothing: the baseline), cache (a per-package cache of the
+ * loader, as Guix has it) and static (against a given static build).
+ */
+#pragma once
+
+#include "planner/decide.h"
+
+/* The questions that the article of June 2026 compares by, and what it answers for all programs. */
+enum compare_column {
+    COLUMN_NO_GLIBC_FORK,
+    COLUMN_NO_PATCHELF_CHANGE,
+    COLUMN_SMALL,
+    COLUMN_OVERRIDES,
+    COLUMN_DUPLICATES,
+    COLUMN_NO_FLOOR,
+    COLUMN_CROSS,
+    COLUMN_EASY,
+    N_COLUMNS,
+};
+
+extern const char *const compare_columns[N_COLUMNS];
+
+struct comparison_row {
+    const char *name;              /* "farm lifted", "shrink" */
+    bool known;                    /* there are totals */
+    struct storm after;            /* start-up, on the policy's CPU */
+    struct storm dlopen;           /* declared dlopens */
+    uint64_t bytes, inodes;        /* what it takes */
+    const char *answer[N_COLUMNS]; /* "yes", "no", "?" */
+    const char *says;              /* what became of it, a sentence */
+};
+
+enum { MAX_COMPARISON_ROWS = N_METHODS + 3 };
+
+struct comparison {
+    struct comparison_row row[MAX_COMPARISON_ROWS];
+    size_t n_rows;
+    struct decision decision;
+};
+
+/* A static build of the program, to be held against it. */
+struct static_variant {
+    const char *path;
+    uint64_t size;
+    bool is_static;
+};
+
+/* `variant` NULL: none is given. All memory is the subject's arena's. */
+MUST_CHECK int compare_methods(const struct subject *subject, const struct static_variant *variant,
+                               struct comparison *ret, struct err *err);
+
+/* ---- article.c: two programs of the shapes that the article measured */
+
+struct article {
+    const char *name;
+    size_t n_libraries, n_directories;
+    size_t n_direct, n_beside; /* ours: needed by the program; directories searched in vain first */
+    unsigned built, leaf_farm, whole_farm; /* its failed opens; 0: not told */
+};
+
+/* The rows; the last has no name. */
+const struct article *articles(void);
+
+/* A world with such a closure, its program at *ret_program. To be ended by article_close(). */
+MUST_CHECK int article_world(const struct article *article, struct arena *arena,
+                             struct world **ret_world, const char **ret_program, struct err *err);
+void article_close(struct world *world);
