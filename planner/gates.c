@@ -41,7 +41,7 @@ static const char *needed_by_others(const struct subject *s, enum method method)
     if (s->kind == SUBJECT_LIBRARY)
         return "others need it: a longer list of needed names would change their load order";
     for (i = 1; s->kind == SUBJECT_ROOT && i < s->trace->n_loaded; i++)
-        if (s->soname && str_same(s->trace->loaded[i].soname, s->soname))
+        if (same_file(&s->trace->loaded[i], &s->trace->loaded[0]))
             return "it is in its own closure: the order of its constructors would change";
     return NULL;
 }

@@ -475,7 +475,8 @@ static int read_object(const struct reader *r, const struct plan *plan, json_t *
                "{s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s?o, s?s, s?o, s?o!}",
                "path", &path, "soname", &soname, "strategy", &strategy, "scope", &scope, "rule",
                &rule, "reason", &reason, "storm", &storm, "expect", &expect, "edits", &edits,
-               "options", &options, "notes", &notes, "evidence", &evidence, "rules", &rules) < 0 ||
+               "options", &options, "notes", &notes, "evidence", &evidence, "rules", &rules, "kind",
+               &kind, "own_package", &own, "whole_closure", &whole) < 0 ||
         unpack(r, evidence, place, "{s:s, s:s, s:i, s:o!}", "program", &program, "loader", &loader,
                "libraries", &libraries, "edits", &concrete) < 0)
         return -EINVAL;

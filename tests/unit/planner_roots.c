@@ -1,0 +1,267 @@
+/*
+ * Roots, libraries, whole packages: what is no program, and what is planned with it.
+ */
+#include "base/str.h"
+#include "planner/compare.h"
+#include "planner/cost.h"
+#include "planner/package.h"
+#include "tests/store.h"
+
+#include <string.h>
+
+#include "tests/unit/unit.h"
+
+static const struct store_object parts[] = {
+    {"host/bin/host", .needed = "libc.so.6", .run_path = "@glibc/lib"},
+    {"plug/lib/plugins/deep.so", .soname = "", .needed = "liba.so libb.so libc.so.6",
+     .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@a/lib:@b/lib:@glibc/lib"},
+    {"plug/lib/libplug.so", .needed = "libb.so liba.so libx.so",
+     .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@n5/lib:@n6/lib:@n7/lib:@n8/lib:@n9/lib:"
+                 "@b/lib:@a/lib:@x/lib:@glibc/lib"},
+    {"plug/lib/plugins/plain.so", .soname = "", .needed = "libc.so.6", .run_path = "@glibc/lib"},
+    {"plug/lib/plugins/lost.so", .soname = "", .needed = "libb.so", .run_path = "@b/lib"},
+    {"a/lib/liba.so", .needed = "libx.so liby.so",
+     .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@x/lib:@y/lib"},
+    {"b/lib/libb.so", .needed = "libz.so libw.so",
+     .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@z/lib:@w/lib"},
+    {"x/lib/libx.so", .needed = NULL},
+    {"y/lib/liby.so", .needed = NULL},
+    {"z/lib/libz.so", .needed = NULL},
+    {"w/lib/libw.so", .needed = NULL},
+};
+
+static struct store *make(void)
+{
+    struct store *store = store_new();
+
+    store_add(store, parts, ARRAY_LEN(parts));
+    return store;
+}
+
+static void plan_package(struct store *store, const struct name_set *needed, struct plan *ret_plan)
+{
+    const struct subject_query query = {.world = store->world,
+                                        .policy = &store->policy,
+                                        .all_objects = true,
+                                        .needed = needed};
+    struct program *program;
+    struct err err = {0};
+    size_t n;
+
+    assert_int_equal(
+        package_programs(&query, store_path(store, "@plug"), &store->arena, &program, &n, &err), 0);
+    if (package_plan(&query, program, n, &store->arena, ret_plan, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static const struct plan_object *find(const struct plan *plan, const char *path)
+{
+    size_t i;
+
+    for (i = 0; i < plan->n_objects; i++)
+        if (!strcmp(plan->object[i].path, path))
+            return &plan->object[i];
+    return NULL;
+}
+
+static void a_plugin_is_lifted_and_keeps_its_interpreter_to_itself(void **state UNUSED)
+{
+    struct store *store = make();
+    const struct plan_object *o;
+    const struct edit *e;
+    struct plan plan;
+
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/plugins/deep.so");
+    assert_non_null(o);
+    assert_string_equal(o->kind, "root");
+    assert_string_equal(o->strategy, "farm");
+    assert_string_equal(o->scope, "lifted");
+    assert_null(o->expect.interp);
+    assert_null(o->soname);
+    e = edits_find(&o->edits, EDIT_NEEDED, NULL);
+    assert_string_equal(store_join(store, e->needed, e->n_needed),
+                        "liba.so libb.so libc.so.6 libx.so liby.so libz.so libw.so "
+                        "ld-linux-x86-64.so.2");
+    assert_int_equal(plan_level(plan_chosen(o), plan.cpu)->after.failed_opens, 2);
+    store_free(store);
+}
+
+static void a_library_gets_scope_own_or_nothing(void **state UNUSED)
+{
+    struct store *store = make();
+    const struct plan_object *o;
+    struct plan plan;
+
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/libplug.so");
+    assert_non_null(o);
+    assert_string_equal(o->kind, "library");
+    assert_string_equal(o->strategy, "farm");
+    assert_string_equal(o->scope, "own");
+    assert_string_equal(o->soname, "libplug.so");
+    assert_null(edits_find(&o->edits, EDIT_NEEDED, NULL));
+    o = find(&plan, "lib/plugins/plain.so");
+    assert_string_equal(o->strategy, "none");
+    assert_non_null(strstr(o->reason, "libc's family"));
+    assert_null(find(&plan, "lib/plugins/lost.so")); /* no loader in its run path */
+    store_free(store);
+}
+
+static void one_farm_serves_an_output(void **state UNUSED)
+{
+    struct store *store = make();
+    const struct edit *one, *other;
+    struct plan plan;
+
+    plan_package(store, NULL, &plan);
+    one = edits_find(&find(&plan, "lib/plugins/deep.so")->edits, EDIT_FARM, NULL);
+    other = edits_find(&find(&plan, "lib/libplug.so")->edits, EDIT_FARM, NULL);
+    assert_string_equal(one->path, other->path);
+    store_free(store);
+}
+
+static void what_somebody_needs_is_no_root(void **state UNUSED)
+{
+    static const char *names[] = {"deep.so"};
+    const struct name_set needed = {names, 1};
+    struct store *store = make();
+    struct plan plan;
+
+    plan_package(store, &needed, &plan);
+    assert_string_equal(find(&plan, "lib/plugins/deep.so")->kind, "library");
+    assert_string_equal(find(&plan, "lib/libplug.so")->kind, "root");
+    store_free(store);
+}
+
+static void a_root_in_its_own_closure_is_not_lifted(void **state UNUSED)
+{
+    static const struct store_object cycle = {
+        "a/lib/liba.so", .needed = "libdeep.so libx.so liby.so",
+        .run_path = "@plug/lib/plugins:@x/lib:@y/lib"};
+    static const struct store_object deep = {
+        "plug/lib/plugins/libdeep.so", .needed = "liba.so libb.so libc.so.6",
+        .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@a/lib:@b/lib:@glibc/lib"};
+    struct store *store = make();
+    const struct plan_object *o;
+    struct plan plan;
+    size_t i;
+
+    store_add(store, &cycle, 1);
+    store_add(store, &deep, 1);
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/plugins/libdeep.so");
+    assert_string_not_equal(o->scope, "lifted");
+    for (i = 0; i < o->n_options; i++)
+        if (!strcmp(o->option[i].scope, "lifted") && !strcmp(o->option[i].strategy, "farm"))
+            assert_string_equal(o->option[i].rule, "needed-by-others");
+    store_free(store);
+}
+
+/* ---- pinned packages, users' rules */
+
+static void the_policy_pins_a_package(void **state UNUSED)
+{
+    static struct policy_package pins[] = {
+        {.pname = "pl*", .strategy = "farm", .scope = "own", .reason = "asked for"}};
+    struct store *store = make();
+    const struct plan_object *o;
+    struct plan plan;
+
+    store->policy.package = pins;
+    store->policy.n_packages = 1;
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/plugins/deep.so");
+    assert_string_equal(o->rule, "pinned");
+    assert_string_equal(o->scope, "own");
+    pins[0] = (struct policy_package){.pname = "plug", .strategy = "none", .reason = "hands off"};
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/plugins/deep.so");
+    assert_string_equal(o->strategy, "none");
+    assert_non_null(strstr(o->reason, "hands off"));
+    store_free(store);
+}
+
+static void a_users_rule_leaves_a_name_out(void **state UNUSED)
+{
+    static const char *const names[] = {"libx.so", NULL};
+    static const struct danger rules[] = {
+        {.id = "site", .soname = names, .farm = DANGER_BARE, .why = "the site replaces it"}, {0}};
+    struct store *store = make();
+    const struct plan_object *o;
+    const struct edit *farm;
+    struct plan plan;
+    size_t i;
+    bool fired = false;
+
+    store->policy.danger = rules;
+    plan_package(store, NULL, &plan);
+    o = find(&plan, "lib/plugins/deep.so");
+    farm = edits_find(&o->edits, EDIT_FARM, NULL);
+    for (i = 0; i < farm->n_links; i++)
+        assert_string_not_equal(farm->link[i].name, "libx.so");
+    for (i = 0; i < o->n_rulings; i++)
+        fired |= !strcmp(o->ruling[i].rule, "site") && !strcmp(o->ruling[i].what, "libx.so");
+    assert_true(fired);
+    store_free(store);
+}
+
+/* ---- comparing and costs */
+
+static void the_articles_shapes(void **state UNUSED)
+{
+    const struct article *a;
+
+    for (a = articles(); a->name; a++) {
+        CLEANUP(arena_release) struct arena arena = {0};
+        struct subject_query query = {.policy = policy_default()};
+        struct comparison c;
+        struct subject s;
+        struct err err;
+        uint32_t built, own, lifted;
+
+        assert_int_equal(article_world(a, &arena, &query.world, &query.program, &err), 0);
+        assert_int_equal(subject_init(&s, &query, &arena, &err), 0);
+        assert_int_equal(subject_libraries(&s), a->n_libraries);
+        assert_int_equal(compare_methods(&s, NULL, &c, &err), 0);
+        built = c.row[METHOD_NONE].after.failed_opens;
+        own = c.row[METHOD_FARM_OWN].after.failed_opens;
+        lifted = c.row[METHOD_FARM_LIFTED].after.failed_opens;
+        /* within a third of what the article counted, and the same story */
+        assert_true(built * 3 > a->built * 2 && built * 3 < a->built * 4);
+        assert_true(own * 3 > a->leaf_farm * 2 && own * 3 < a->leaf_farm * 4);
+        assert_int_equal(lifted, 2);
+        subject_release(&s);
+        article_close(query.world);
+    }
+}
+
+static void probes_have_a_price(void **state UNUSED)
+{
+    struct calibration c;
+    struct err err;
+
+    assert_true(probe_cost("local") > 0 && probe_cost("nfs") > probe_cost("local"));
+    assert_true(probe_cost("2.5") == 2.5);
+    assert_true(probe_cost("") < 0 && probe_cost("much") < 0 && probe_cost("-1") < 0);
+    assert_int_equal(calibrate("/tmp", 100, &c, &err), 0);
+    assert_true(c.median_us > 0 && c.n >= 100);
+    assert_true(calibrate("/no/such/directory", 100, &c, &err) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plugin_is_lifted_and_keeps_its_interpreter_to_itself),
+        cmocka_unit_test(a_library_gets_scope_own_or_nothing),
+        cmocka_unit_test(one_farm_serves_an_output),
+        cmocka_unit_test(what_somebody_needs_is_no_root),
+        cmocka_unit_test(a_root_in_its_own_closure_is_not_lifted),
+        cmocka_unit_test(the_policy_pins_a_package),
+        cmocka_unit_test(a_users_rule_leaves_a_name_out),
+        cmocka_unit_test(the_articles_shapes),
+        cmocka_unit_test(probes_have_a_price),
+    };
+
+    return UNIT_RUN(tests);
+}
