@@ -182,10 +182,14 @@ int judge_hwcaps(struct judge *judge, struct judgement *ret, struct err *err)
         const struct trace *before = &s->level[i].trace, *after = &judge->after[i].trace;
 
         for (k = 1; k < before->n_loaded; k++) {
-            if (!before->loaded[k].node || !is_variant(before->loaded[k].path))
+            const struct loaded *is = k < after->n_loaded ? &after->loaded[k] : NULL;
+
+            /* a build for better CPUs that is taken where it was not is wrong, too */
+            if (!before->loaded[k].node || (!is_variant(before->loaded[k].path) &&
+                                            !(is && is->node && is_variant(is->path))))
                 continue;
             n_variants++;
-            if (k < after->n_loaded && same_file(&before->loaded[k], &after->loaded[k]))
+            if (is && same_file(&before->loaded[k], is))
                 continue;
             ret->verdict = VERDICT_FAIL;
             judgement_add(ret, (struct evidence){
@@ -199,7 +203,7 @@ int judge_hwcaps(struct judge *judge, struct judgement *ret, struct err *err)
         ret->verdict = VERDICT_NOT_APPLICABLE;
         ret->reason = "no library comes in builds for some CPUs";
     } else if (ret->verdict == VERDICT_FAIL)
-        ret->reason = "a build for better CPUs is not chosen any more";
+        ret->reason = "some CPU gets a build that is not the one for it";
     else
         ret->reason = "every build for better CPUs is chosen as before";
     return 0;
