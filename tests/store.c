@@ -133,6 +133,10 @@ static struct object *make(struct store *store, const struct store_object *from)
         .tls_size = from->tls_size,
         .audit = expand(store, from->audit),
     };
+    if (from->dlopens) {
+        o->dlopen_string = arena_calloc(&store->arena, 1, sizeof(*o->dlopen_string));
+        o->dlopen_string[o->n_dlopen_strings++] = from->dlopens;
+    }
     if (from->soname)
         o->soname = *from->soname ? from->soname : NULL;
     add_needs(store, o, from->needed, NEED_NEEDED);

@@ -31,6 +31,7 @@ struct store_object {
     uint64_t tls_size;    /* PT_TLS; of static TLS with LAYOUT_STATIC_TLS */
     const char *audit;    /* DT_AUDIT */
     uint16_t machine;     /* 0: x86-64 */
+    const char *dlopens;  /* a constant like a soname, in an object that imports dlopen */
     const char *constant; /* soname-like constant of an importer of dlopen */
 };
 
