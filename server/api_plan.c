@@ -53,9 +53,8 @@ int get_package_plan(struct query *query, struct reply *reply, struct err *err)
 
     if (r < 0 || (r = known_plan(query, package, reply, err)) != 0)
         return r < 0 ? r : 0;
-    r = package_programs(&asked, package->path, query->arena, &program, &n, err);
-    if (r == 0)
-        r = package_plan(&asked, program, n, query->arena, &plan, err);
+    n = snapshot_programs_of(query->snapshot, package, query->arena, &program);
+    r = package_plan(&asked, program, n, query->arena, &plan, err);
     if (r == 0)
         reply->json = plan_json(&plan, query->arena);
     return r;

@@ -96,7 +96,7 @@ static int trace_edited(struct query *query, const struct program_row *program,
                         const char *strategy, const char *cpu, const char *const *env, size_t n_env,
                         struct reply *reply, struct err *err)
 {
-    const struct scenario scenario = {.name = "as is", .overridden = true};
+    struct scenario scenario = {.name = "as is", .overridden = true};
     const char *why_not = NULL;
     struct subject subject;
     struct edits edits = {0};
@@ -120,6 +120,7 @@ static int trace_edited(struct query *query, const struct program_row *program,
         r = strategy_of(method)->propose(&subject, &edits, &why_not, err);
     if (r == 0 && why_not)
         r = err_set(err, EBADMSG, "this strategy has nothing to propose: %s", why_not);
+    scenario.reader = method == METHOD_NOTE_OWN; /* without one it changes nothing */
     if (r == 0)
         r = simulate(&subject, &edits, &scenario, level, &run, err);
     if (r < 0)

@@ -78,7 +78,7 @@ static struct remedy remedy_for(const struct plan *plan, const struct program_ro
                             .after_opens = storm->failed_opens,
                             .after_stats = storm->failed_stats};
 
-    for (size_t i = 0; plan && i < plan->n_objects; i++) {
+    for (size_t i = 0; i < plan->n_objects; i++) {
         const struct plan_object *object = &plan->object[i];
 
         if (object->program && !strcmp(object->program, program->of.program)) {
@@ -123,7 +123,7 @@ static void publish(struct snapshot *snap, struct package_row *p, const struct p
 
     if (!remedy)
         abort();
-    for (uint32_t i = 0; i < p->n_programs; i++)
+    for (uint32_t i = 0; plan && i < p->n_programs; i++)
         remedy[i] = remedy_for(plan, &snap->program[p->program[i]]);
     pthread_mutex_lock(&snap->lock);
     for (uint32_t i = 0; i < p->n_programs; i++)
@@ -134,6 +134,26 @@ static void publish(struct snapshot *snap, struct package_row *p, const struct p
     snap->n_planned++;
     pthread_mutex_unlock(&snap->lock);
     free(remedy);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct program *x = a, *y = b;
+
+    return strcmp(x->path, y->path);
+}
+
+size_t snapshot_programs_of(const struct snapshot *snap, const struct package_row *p,
+                            struct arena *arena, struct program **ret_program)
+{
+    struct program *program = arena_calloc(arena, p->n_programs + 1, sizeof(*program));
+
+    for (uint32_t i = 0; i < p->n_programs; i++)
+        program[i].path = snap->program[p->program[i]].of.program;
+    if (p->n_programs)
+        qsort(program, p->n_programs, sizeof(*program), by_path);
+    *ret_program = program;
+    return p->n_programs;
 }
 
 static void plan_one(struct snapshot *snap, struct package_row *p)
@@ -152,11 +172,8 @@ static void plan_one(struct snapshot *snap, struct package_row *p)
         return;
     view_begin(view, 0);
     query.world = view_world(view);
-    failed = package_programs(&query, p->path, &arena, &program, &n, &err) < 0;
-    if (!failed && n == 0)
-        failed = err_set(&err, ENOENT, "there is no program in it") < 0;
-    if (!failed)
-        failed = package_plan(&query, program, n, &arena, &plan, &err) < 0;
+    n = snapshot_programs_of(snap, p, &arena, &program);
+    failed = package_plan(&query, program, n, &arena, &plan, &err) < 0;
     if (!failed)
         text = pack(&plan, &arena);
     publish(snap, p, failed ? NULL : &plan, text, &err);

@@ -17,7 +17,7 @@ static const char *const package_sorts[] = {
 static const char *const directory_sorts[] = {"-failed", "failed", "-programs", "programs",
                                               "path",    "-path",  NULL};
 static const char *const strategies[] = {"none", "farm", "absolute", "note", NULL};
-static const char *const scopes[] = {"own", "lifted", NULL};
+static const char *const scopes[] = {"own", "lifted", "closure", NULL};
 static const char *const formats[] = {"ndjson", "json", NULL};
 static const char *const dlopens[] = {"declared", NULL};
 static const char *const severities[] = {"error", "warning", "note", NULL};

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -193,6 +194,7 @@ static bool build(struct service *s)
     swap(s, snap);
     if (!s->options.without_plans)
         snapshot_plan(snap, &s->stop_work);
+    (void)malloc_trim(0); /* what planning took is much, and not needed again */
     snapshot_unref(snap);
     return false;
 }

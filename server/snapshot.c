@@ -93,9 +93,10 @@ static int by_first_object(const void *a, const void *b, void *data)
     return (x > y) - (x < y);
 }
 
-static uint32_t package_of(const struct snapshot *snap, const uint32_t *order, int64_t object)
+static uint32_t package_of(const struct snapshot *snap, const uint32_t *order, size_t n,
+                           int64_t object)
 {
-    size_t low = 0, high = snap->n_packages;
+    size_t low = 0, high = n;
     const struct package_row *p;
 
     while (low < high) { /* the last one that starts at or before it */
@@ -115,17 +116,19 @@ static uint32_t package_of(const struct snapshot *snap, const uint32_t *order, i
 static void match_packages(struct snapshot *snap)
 {
     uint32_t *order = calloc(snap->n_packages + 1, sizeof(*order));
+    size_t n = 0;
 
     if (!order)
         abort();
     for (size_t i = 0; i < snap->n_packages; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, snap->n_packages, sizeof(*order), by_first_object, snap->package);
+        if (snap->package[i].objects) /* those without start where another one does */
+            order[n++] = (uint32_t)i;
+    qsort_r(order, n, sizeof(*order), by_first_object, snap->package);
     for (size_t i = 0; i < snap->n_programs; i++) { /* worst first, so theirs are, too */
         struct program_row *program = &snap->program[i];
         struct package_row *p;
 
-        program->package = package_of(snap, order, program->object);
+        program->package = package_of(snap, order, n, program->object);
         if (program->package == UINT32_MAX)
             continue;
         p = &snap->package[program->package];

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "loader/storm.h"
+#include "planner/follow.h"
 #include "planner/plan.h"
 #include "scanner/index.h"
 #include "server/http.h"
@@ -110,6 +111,10 @@ bool snapshot_is_worn_out(struct snapshot *snapshot);
 /* A program by id or path, a package by base name or path; NULL: there is none. */
 struct program_row *snapshot_program(const struct snapshot *snapshot, const char *id);
 struct package_row *snapshot_package(const struct snapshot *snapshot, const char *id);
+
+/* The programs of a package as the planner takes them, by path. */
+size_t snapshot_programs_of(const struct snapshot *snapshot, const struct package_row *package,
+                            struct arena *arena, struct program **ret_program);
 
 /* Plan every package that has programs, worst first, until done or `stop`. Slow. */
 void snapshot_plan(struct snapshot *snapshot, const bool *stop);
