@@ -9,6 +9,7 @@
 #include "cli/plan_text.h"
 #include "cli/whole_text.h"
 #include "linter/danger_file.h"
+#include "loader/world_index.h"
 #include "planner/cost.h"
 #include "planner/plan_json.h"
 
@@ -191,7 +192,7 @@ static int find_name(struct indexed *indexed, const char *name, struct arena *ar
 /* What all arguments share; made when the first of their kind comes. */
 struct worlds {
     struct plan_options *options;
-    const struct policy *policy;
+    struct policy *policy;
     bool has_live, has_index;
     struct setting live;
     struct indexed indexed;
@@ -199,6 +200,13 @@ struct worlds {
     struct name_set needed; /* of the index */
     struct arena arena;
 };
+
+static void add_store(void *data, const char *path)
+{
+    struct worlds *w = data;
+
+    policy_add_store(w->policy, &w->arena, path);
+}
 
 static int open_world(struct worlds *w, bool live, const struct setting **ret_setting,
                       struct err *err)
@@ -213,6 +221,8 @@ static int open_world(struct worlds *w, bool live, const struct setting **ret_se
         o->declared = true; /* the facts that only dlopens ask for are asked for here, too */
         r = indexed_open(o, &w->indexed, err);
         w->has_index = r == 0;
+        if (r == 0)
+            r = index_store_paths(w->indexed.db, add_store, w, err);
     }
     *ret_setting = live ? &w->live : &w->indexed.setting;
     return r;
@@ -241,6 +251,12 @@ static int plan_one(struct worlds *w, const char *arg, struct err *err)
         return r;
     if (!live && !strchr(arg, '/') && (r = find_name(&w->indexed, arg, &arena, &arg, err)) < 0)
         return r;
+    if (live) {
+        const struct place at = world_walk(setting->world, NULL, arg);
+
+        if (at.node)
+            policy_learn_store(w->policy, &w->arena, world_path(&arena, at.node));
+    }
     query.world = setting->world;
     query.cwd = setting->cwd;
     query.cpu = o->cpu;

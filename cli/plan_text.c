@@ -68,8 +68,11 @@ static const char *summary(const struct plan_object *object)
 static void number_row(const struct plan_view *view, const char *mark, const char *name,
                        const struct storm *s, const char *behind)
 {
-    fprintf(view->to, "  %s %-16s %8" PRIu32 " + %-8" PRIu32 " %8" PRIu32 " %8" PRIu32 "   %s\n",
-            mark, name, s->failed_opens, s->failed_stats, s->opens, s->objects, behind);
+    fprintf(view->to, "  %s %-16s %8" PRIu32 " + %-8" PRIu32 " %8" PRIu32 " %8" PRIu32 "   ", mark,
+            name, s->failed_opens, s->failed_stats, s->opens, s->objects);
+    if (view->probe_us >= 0)
+        fprintf(view->to, "%8.2f ms   ", (double)storm_failed(s) * view->probe_us / 1000);
+    fprintf(view->to, "%s\n", behind);
 }
 
 static const char *standing_text(const struct plan_option *o)
@@ -90,7 +93,8 @@ static void numbers(const struct plan_view *view, const struct plan_object *obje
 
     heading(view, arena_printf(view->arena, "One start on %s (%s, %" PRIu32 " libraries)",
                                view->plan->cpu, object->loader, object->n_libraries));
-    fprintf(view->to, "    %-16s %19s %8s %8s\n", "", "failed opens+stats", "opens", "objects");
+    fprintf(view->to, "    %-16s %19s %8s %8s%s\n", "", "failed opens+stats", "opens", "objects",
+            view->probe_us >= 0 ? "   failed calls" : "");
     for (i = 0; i < object->n_options; i++) {
         const struct plan_option *o = &object->option[i];
         bool chosen = !strcmp(o->standing, "chosen");

@@ -80,9 +80,9 @@ struct trial {
     const char *driver_link; /* the driver directory in somebody's run path; NULL: in none */
     /*
      * Hosts do replace its driver libraries: the driver link has its say before a library is found,
-     * or the environment overrides libraries.
+     * or the environment overrides libraries. How, for people; NULL: they do not.
      */
-    bool host_replaces;
+    const char *host_replaces;
     size_t initrd_missing; /* as built: needed names that no run path finds */
     struct decoy *in_link; /* of BASELINE_DRIVERS */
     size_t n_in_link;

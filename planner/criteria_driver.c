@@ -84,11 +84,10 @@ int judge_override_needed(struct judge *judge, struct judgement *ret, struct err
     ret->verdict = t->host_replaces ? VERDICT_FAIL : VERDICT_WARN;
     ret->reason = arena_printf(
         judge->arena, "what a replacement of %s needs itself is loaded later than as built%s", what,
-        t->host_replaces ? arena_printf(judge->arena,
-                                        ", and here hosts do replace such libraries "
-                                        "(%s)",
-                                        t->driver_link ? t->driver_link : "by its environment")
-                         : "");
+        t->host_replaces
+            ? arena_printf(judge->arena, ", and here hosts do replace such libraries (%s)",
+                           t->host_replaces)
+            : "");
     return 0;
 }
 

@@ -185,8 +185,8 @@ int judge_hwcaps(struct judge *judge, struct judgement *ret, struct err *err)
             const struct loaded *is = k < after->n_loaded ? &after->loaded[k] : NULL;
 
             /* a build for better CPUs that is taken where it was not is wrong, too */
-            if (!before->loaded[k].node || (!is_variant(before->loaded[k].path) &&
-                                            !(is && is->node && is_variant(is->path))))
+            if (!before->loaded[k].node ||
+                (!is_variant(before->loaded[k].path) && !(is && is->node && is_variant(is->path))))
                 continue;
             n_variants++;
             if (is && same_file(&before->loaded[k], is))

@@ -139,21 +139,28 @@ static bool nothing_safe(const struct decision *d, enum method *ret_method, cons
 
 static bool not_worth_it(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
-    uint64_t best = 0;
+    uint64_t best = 0, loss = 0;
     size_t i;
 
     for (i = 0; i < N_METHODS; i++) {
         if (stands(d, (enum method)i) && is_worth_it(d, (enum method)i))
             return false;
-        if (stands(d, (enum method)i) && saving(d, (enum method)i) > best)
+        if (stands(d, (enum method)i) && saving(d, (enum method)i) > best) {
             best = saving(d, (enum method)i);
+            loss = dlopen_loss(d, (enum method)i);
+        }
     }
     *ret_method = METHOD_NONE;
     *ret_reason = arena_printf(d->subject->arena,
                                "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
-                               " would be saved (the policy asks for %u, and %u %%)",
+                               " would be saved (the policy asks for %u, and %u %%)%s",
                                option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving,
-                               d->subject->policy->min_percent);
+                               d->subject->policy->min_percent,
+                               loss ? arena_printf(d->subject->arena,
+                                                   "; its declared dlopens would then fail %" PRIu64
+                                                   " calls more, which are taken off",
+                                                   loss)
+                                    : "");
     return true;
 }
 

@@ -101,3 +101,12 @@ const char *reader_name(enum note_reader reader);
  * it lies in no store.
  */
 const char *policy_package(const struct policy *policy, struct arena *arena, const char *path);
+
+/* Add a directory of packages; nothing when it is one already. */
+void policy_add_store(struct policy *policy, struct arena *arena, const char *store);
+
+/*
+ * Add the store that a path lies in by its shape: a directory on the way is called
+ * "HASH-name" or "name-HASH", with a hash of 32 characters, as Nix, Guix and Spack do.
+ */
+void policy_learn_store(struct policy *policy, struct arena *arena, const char *path);

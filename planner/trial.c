@@ -142,8 +142,10 @@ static void find_drivers(struct trial *t)
             t->driver = t->shape[i].name;
     for (i = 0; i < trace->n_loaded && !t->driver_link; i++)
         t->driver_link = link_in(t, trace->loaded[i].object);
-    t->host_replaces = ((t->driver || t->driver_link) && subject_is_overridden(t->subject)) ||
-                       (t->driver_link && link_comes_first(t));
+    if (t->driver_link && link_comes_first(t))
+        t->host_replaces = t->driver_link;
+    else if ((t->driver || t->driver_link) && subject_is_overridden(t->subject))
+        t->host_replaces = "by its environment";
 }
 
 /* One more needed name, first: "/d/libGL.so.1" needs "stormlint-of-libGL.so.1". */

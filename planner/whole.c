@@ -454,10 +454,13 @@ static void show_in_plans(struct whole *whole)
     }
 }
 
-static int plan_all(const struct whole_query *query, struct db *db, struct world *world,
+static int plan_all(const struct whole_query *asked, struct db *db, struct world *world,
                     struct whole *whole, struct err *err)
 {
-    struct texts package = {.arena = &whole->arena};
+    struct texts package = {.arena = &whole->arena}, stores = package;
+    struct policy policy = *asked->policy;
+    struct whole_query own = *asked;
+    const struct whole_query *query = &own;
     struct name_set needed;
     struct gathering g = {.job = {.query = query, .package = &package, .needed = &needed}};
     const struct work work = {.data = &g,
@@ -467,7 +470,13 @@ static int plan_all(const struct whole_query *query, struct db *db, struct world
                               .write = keep,
                               .drop = drop};
     size_t i;
-    int r = whole_needed(db, world, &whole->arena, &needed, err);
+    int r = index_store_paths(db, add_text, &stores, err);
+
+    for (i = 0; i < stores.n; i++)
+        policy_add_store(&policy, &whole->arena, stores.text[i]);
+    own.policy = &policy;
+    if (r == 0)
+        r = whole_needed(db, world, &whole->arena, &needed, err);
 
     for (i = 0; i < query->n_packages; i++)
         add_text(&package, query->package[i]);
