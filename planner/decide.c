@@ -66,18 +66,20 @@ static uint64_t dlopen_loss(const struct decision *d, enum method method)
 
 static uint64_t saving(const struct decision *d, enum method method)
 {
-    uint64_t before = option_failed(d, METHOD_NONE);
-    uint64_t after = option_failed(d, method) + dlopen_loss(d, method);
+    uint64_t before = option_failed(d, METHOD_NONE), after = option_failed(d, method);
 
     return before > after ? before - after : 0;
 }
 
-/* Does it save what the policy asks for: so many failed calls, and such a part of them? */
+/*
+ * Does a start save what the policy asks for, so many failed calls and such a part of them? What
+ * declared dlopens cost more then must not eat it up.
+ */
 static bool is_worth_it(const struct decision *d, enum method method)
 {
     const struct policy *p = d->subject->policy;
 
-    return saving(d, method) >= p->min_saving &&
+    return saving(d, method) >= p->min_saving && saving(d, method) > dlopen_loss(d, method) &&
            saving(d, method) * 100 >= option_failed(d, METHOD_NONE) * p->min_percent;
 }
 
@@ -151,16 +153,15 @@ static bool not_worth_it(const struct decision *d, enum method *ret_method, cons
         }
     }
     *ret_method = METHOD_NONE;
-    *ret_reason = arena_printf(d->subject->arena,
-                               "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
-                               " would be saved (the policy asks for %u, and %u %%)%s",
-                               option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving,
-                               d->subject->policy->min_percent,
-                               loss ? arena_printf(d->subject->arena,
-                                                   "; its declared dlopens would then fail %" PRIu64
-                                                   " calls more, which are taken off",
-                                                   loss)
-                                    : "");
+    *ret_reason = arena_printf(
+        d->subject->arena,
+        "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
+        " would be saved (the policy asks for %u, and %u %%)%s",
+        option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving,
+        d->subject->policy->min_percent,
+        loss ? arena_printf(d->subject->arena,
+                            "; its declared dlopens would then fail %" PRIu64 " calls more", loss)
+             : "");
     return true;
 }
 
@@ -223,12 +224,20 @@ static bool drivers(const struct decision *d, enum method *ret_method, const cha
     return true;
 }
 
+/* What lifting saves beyond scope own; 0 when it is not possible. */
+static uint64_t lifting_adds(const struct decision *d)
+{
+    uint64_t own = option_failed(d, METHOD_FARM_OWN), lifted = option_failed(d, METHOD_FARM_LIFTED);
+
+    return would_do(d, METHOD_FARM_LIFTED) && own > lifted ? own - lifted : 0;
+}
+
 static bool small_graph(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
     size_t n = subject_libraries(d->subject);
 
     if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph ||
-        !is_worth_it(d, METHOD_FARM_OWN))
+        !is_worth_it(d, METHOD_FARM_OWN) || lifting_adds(d) >= d->subject->policy->lift_saving)
         return false;
     *ret_method = METHOD_FARM_OWN;
     *ret_reason = arena_printf(d->subject->arena,
@@ -301,7 +310,10 @@ static const struct branch table[] = {
     {"drivers",
      "it reaches libraries that load drivers, and its wrapper overrides libraries: farm own",
      drivers},
-    {"small-graph", "not more than small_graph libraries: farm own", small_graph},
+    {"small-graph",
+     "not more than small_graph libraries, and lifting saves less than lift_saving calls "
+     "beyond own: farm own",
+     small_graph},
     {"little-more", "lifting saves less than lift_saving calls beyond own: farm own", little_more},
     {"lifted", "farm lifted", lifted_farm},
     {"left", "what is left: farm own, or none", best_left},

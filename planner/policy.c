@@ -11,7 +11,7 @@ enum { MAX_POLICY_BYTES = 1 << 20 };
 static const char *default_stores[] = {"/nix/store", "/gnu/store"};
 
 #define COMMON                                                                                     \
-    .small_graph = 5, .min_saving = 20, .reader_saving = 30, .min_percent = 20, .lift_saving = 20, \
+    .small_graph = 5, .min_saving = 20, .reader_saving = 30, .min_percent = 20, .lift_saving = 8,  \
     .store = default_stores, .n_stores = ARRAY_LEN(default_stores)
 
 /* Where the policy "resolver" expects its library; a file may say another path. */
