@@ -81,9 +81,10 @@ static json_t *time_json(int64_t at)
     return json_text(*text ? text : NULL);
 }
 
-static json_t *or_null(json_t *value)
+/* A copy: what a thread takes away must be its own. */
+static json_t *or_null(const json_t *value)
 {
-    return value ? json_incref(value) : json_null();
+    return value ? json_deep_copy(value) : json_null();
 }
 
 static json_t *job_json(const struct job *job)
