@@ -9,6 +9,7 @@
 #include "cli/follow.h"
 #include "cli/index.h"
 #include "cli/storm_text.h"
+#include "planner/cost.h"
 #include "scanner/index.h"
 
 #include <errno.h>
@@ -18,13 +19,16 @@
 struct storm_options {
     struct options common;
     bool has_top;
-    size_t top; /* --top: rows to show */
+    size_t top;       /* --top: rows to show */
+    const char *cost; /* --probe-cost; NULL: calls are not turned into time */
 };
 
-enum { OPT_TOP = 0x200, TOP_DEFAULT = 20 };
+enum { OPT_TOP = 0x200, OPT_COST, TOP_DEFAULT = 20 };
 
 static const struct argp_option rows[] = {
     {"top", OPT_TOP, "N", 0, "Show the N worst of all programs in the index; 0: all of them", 0},
+    {"probe-cost", OPT_COST, "local|nfs|US", 0,
+     "Tell time, too: what one failed call costs, in microseconds", 0},
     {0},
 };
 
@@ -51,6 +55,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_TOP:
         set_top(o, arg, state);
+        return 0;
+    case OPT_COST:
+        o->cost = arg;
+        if (probe_cost(arg) < 0)
+            argp_error(state, "'%s': a probe costs 'local', 'nfs', or microseconds", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -323,6 +332,8 @@ static void print_text(const struct gathering *g, size_t top)
         printf(" %s", str_escape(&arena, o->env[i]));
     printf("%s\n\n", o->n_env ? "" : " empty");
     storm_text_table(stdout, g->row, g->n_rows, top);
+    if (g->options->cost)
+        storm_text_time(stdout, g->row, g->n_rows, probe_cost(g->options->cost));
 }
 
 /* A ranking of everything tells no findings; named programs that do not start are some. */

@@ -56,6 +56,19 @@ static void row_print(FILE *to, const struct term *term, const struct storm_row 
     }
 }
 
+void storm_text_time(FILE *to, const struct storm_row *row, size_t n, double probe_us)
+{
+    struct storm sum = {0};
+
+    for (size_t i = 0; i < n; i++)
+        storm_add(&sum, &row[i].storm);
+    if (n == 0)
+        return;
+    fprintf(to, "at %.2f us a failed call: %.2f ms of the first one's start, %.2f ms of all\n",
+            probe_us, (double)storm_failed(&row[0].storm) * probe_us / 1000,
+            (double)storm_failed(&sum) * probe_us / 1000);
+}
+
 void storm_text_table(FILE *to, const struct storm_row *row, size_t n, size_t top)
 {
     const struct term term = term_of(to);

@@ -11,3 +11,6 @@
  * (storm_rank()).
  */
 void storm_text_table(FILE *to, const struct storm_row *row, size_t n, size_t top);
+
+/* What their failed calls take, when one takes `probe_us`. */
+void storm_text_time(FILE *to, const struct storm_row *row, size_t n, double probe_us);
