@@ -92,6 +92,46 @@ void edit_farm(struct edits *edits, struct arena *arena, const char *directory,
     edit->n_links = n_links;
 }
 
+static const char *keep(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+static struct edit edit_copy(const struct edit *from, struct arena *arena)
+{
+    struct edit e = *from;
+    size_t i;
+
+    e.path = keep(arena, e.path);
+    e.run_path = keep(arena, e.run_path);
+    e.audit = keep(arena, e.audit);
+    e.needed = arena_calloc(arena, e.n_needed + 1, sizeof(*e.needed));
+    for (i = 0; i < e.n_needed; i++)
+        e.needed[i] = keep(arena, from->needed[i]);
+    e.renames = arena_calloc(arena, e.n_renames + 1, sizeof(*e.renames));
+    for (i = 0; i < e.n_renames; i++)
+        e.renames[i] =
+            (struct rename){keep(arena, from->renames[i].from), keep(arena, from->renames[i].to)};
+    e.link = arena_calloc(arena, e.n_links + 1, sizeof(*e.link));
+    for (i = 0; i < e.n_links; i++)
+        e.link[i] =
+            (struct farm_link){keep(arena, from->link[i].name), keep(arena, from->link[i].target)};
+    if (e.note.bytes)
+        e.note.bytes = arena_memdup(arena, e.note.bytes, e.note.size);
+    return e;
+}
+
+struct edits edits_copy(const struct edits *edits, struct arena *arena)
+{
+    struct edits copy = {.item = arena_calloc(arena, edits->n + 1, sizeof(*copy.item)),
+                         .n = edits->n};
+    size_t i;
+
+    for (i = 0; i < edits->n; i++)
+        copy.item[i] = edit_copy(&edits->item[i], arena);
+    return copy;
+}
+
 const struct edit *edits_find(const struct edits *edits, enum edit_kind kind, const char *path)
 {
     size_t i;

@@ -258,13 +258,13 @@ void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
     object = &plan->object[plan->n_objects++];
     *object = (struct plan_object){
         .path = s->package ? s->path + strlen(s->package) + 1 : s->path,
-        .soname = s->soname,
+        .soname = s->soname ? arena_strdup(arena, s->soname) : NULL,
         .kind = subject_kind_name(s->kind),
         .strategy = chosen->strategy->name,
         .scope = scope_name(chosen->strategy->scope),
         .rule = d->rule,
         .reason = d->reason,
-        .edits = chosen->edits,
+        .edits = edits_copy(&chosen->edits, arena),
         .program = s->path,
         .loader = s->trace->profile.text ? s->trace->profile.text : "no loader",
         .n_libraries = (uint32_t)subject_libraries(s),

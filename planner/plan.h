@@ -96,7 +96,10 @@ struct plan {
 /* Start a plan for the package (or lone program) of a subject. All memory is `arena`'s. */
 void plan_init(struct plan *ret_plan, const struct subject *subject, struct arena *arena);
 
-/* Add the program of a decision. Texts are borrowed from the decision's arena. */
+/*
+ * Add the object of a decision. Texts are borrowed from the decision's arena, none from the world:
+ * a plan outlives it.
+ */
 void plan_add(struct plan *plan, const struct decision *decision, struct arena *arena);
 
 /* What the program of a subject is like now, paths without hashes. */
