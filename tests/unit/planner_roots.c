@@ -40,10 +40,8 @@ static struct store *make(void)
 
 static void plan_package(struct store *store, const struct name_set *needed, struct plan *ret_plan)
 {
-    const struct subject_query query = {.world = store->world,
-                                        .policy = &store->policy,
-                                        .all_objects = true,
-                                        .needed = needed};
+    const struct subject_query query = {
+        .world = store->world, .policy = &store->policy, .all_objects = true, .needed = needed};
     struct program *program;
     struct err err = {0};
     size_t n;
@@ -136,9 +134,9 @@ static void what_somebody_needs_is_no_root(void **state UNUSED)
 
 static void a_root_in_its_own_closure_is_not_lifted(void **state UNUSED)
 {
-    static const struct store_object cycle = {
-        "a/lib/liba.so", .needed = "libdeep.so libx.so liby.so",
-        .run_path = "@plug/lib/plugins:@x/lib:@y/lib"};
+    static const struct store_object cycle = {"a/lib/liba.so",
+                                              .needed = "libdeep.so libx.so liby.so",
+                                              .run_path = "@plug/lib/plugins:@x/lib:@y/lib"};
     static const struct store_object deep = {
         "plug/lib/plugins/libdeep.so", .needed = "liba.so libb.so libc.so.6",
         .run_path = "@n0/lib:@n1/lib:@n2/lib:@n3/lib:@n4/lib:@a/lib:@b/lib:@glibc/lib"};
