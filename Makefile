@@ -3,6 +3,7 @@
 #   make                 build/stormlint (MODE=release; also debug asan tsan cover)
 #   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
+#   make bench-http      what a request costs, beside a bare server
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make fuzz            every fuzz target for T seconds (default 10)
@@ -309,6 +310,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-scale npm $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-http bench-scale npm $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

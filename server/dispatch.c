@@ -207,12 +207,13 @@ void dispatch_fill(struct http_exchange *x, const struct query *query, const cha
     a->retry_after_seconds = result->retry_after_seconds;
 }
 
-void dispatch_keep(const struct query *query, const char *url, unsigned revision,
+void dispatch_keep(const struct query *query, const char *url, const char *etag, unsigned revision,
                    const struct result *result)
 {
-    if (result->status == 200 && result->body && query->snapshot &&
-        !(query->route->flags & (ROUTE_FRESH | ROUTE_WRITE)))
-        snapshot_keep(query->snapshot, url, result->type, result->next, result->body, revision);
+    if (result->status != 200 || !result->body || !query->snapshot || !etag)
+        return;
+    http_body_tag(result->body, etag);
+    snapshot_keep(query->snapshot, url, result->type, result->next, result->body, revision);
 }
 
 /* ---- the head */
@@ -311,6 +312,16 @@ static bool begin(void *data, struct http_exchange *x)
 
 /* ---- the whole */
 
+static const char *hex_text(struct arena *arena, uint64_t number)
+{
+    enum { DIGITS = 16 };
+    char *text = arena_alloc(arena, DIGITS + 1);
+
+    for (int i = DIGITS; i--; number >>= 4)
+        text[i] = "0123456789abcdef"[number & 15];
+    return text;
+}
+
 static const char *tag_of(const struct service *s, struct snapshot *snap, struct arena *arena,
                           const char *url, unsigned *ret_revision)
 {
@@ -321,7 +332,7 @@ static const char *tag_of(const struct service *s, struct snapshot *snap, struct
     h = hash_text(hash_text(s->policy_hash, snap->tag), url);
     if (planned < to_plan) /* how far it is differs from one run of the service to the next */
         h = hash_text(h, arena_printf(arena, "%" PRIx64 " %u", s->nonce, *ret_revision));
-    return arena_printf(arena, "%016" PRIx64, h);
+    return hex_text(arena, h);
 }
 
 static const char *or_empty(const char *text)
@@ -351,7 +362,7 @@ static void run_now(struct http_exchange *x, struct query *query, const char *ur
     struct result result = {0};
 
     dispatch_run(query, &x->arena, &result);
-    dispatch_keep(query, url, revision, &result);
+    dispatch_keep(query, url, etag, revision, &result);
     dispatch_fill(x, query, etag, &result);
     http_body_unref(result.body);
 }
@@ -458,21 +469,33 @@ static void log_access(struct service *s, const struct http_exchange *x, double 
     free(line);
 }
 
+/* route="...",method="...",code="..." without what printf takes: every request comes here. */
+static void request_labels(char *labels, const char *route, const char *method, int status)
+{
+    char *at = stpcpy(stpcpy(labels, "route=\""), route);
+
+    at = stpcpy(stpcpy(stpcpy(at, "\",method=\""), method), "\",code=\"");
+    *at++ = (char)('0' + status / 100 % 10);
+    *at++ = (char)('0' + status / 10 % 10);
+    *at++ = (char)('0' + status % 10);
+    (void)stpcpy(at, "\"");
+}
+
 static void end(void *data, struct http_exchange *x)
 {
+    enum { LABELS_MAX = 256 }; /* patterns are ours, and short */
     struct service *s = data;
     const struct query *query = x->route;
     const char *route = query ? query->route->pattern : "none";
     struct timespec t = {0};
-    char labels[256];
+    char labels[LABELS_MAX];
     double seconds;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     seconds = (double)t.tv_sec + (double)t.tv_nsec / 1e9 - (double)x->start_ns / 1e9;
-    (void)snprintf(labels, sizeof(labels), "route=\"%s\",method=\"%s\",code=\"%d\"", route,
-                   method_label(x->method), x->answer.status);
+    request_labels(labels, route, method_label(x->method), x->answer.status);
     metric_add(s->metrics, M_REQUESTS, labels, 1);
-    (void)snprintf(labels, sizeof(labels), "route=\"%s\"", route);
+    (void)stpcpy(stpcpy(stpcpy(labels, "route=\""), route), "\"");
     metric_observe(s->metrics, M_SECONDS, labels, seconds);
     metric_add(s->metrics, M_SENT_BYTES, "", (double)x->sent_bytes);
     if (s->options.access_log)

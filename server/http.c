@@ -44,6 +44,11 @@ struct http_body *http_body(char *bytes, size_t len)
     return body;
 }
 
+void http_body_tag(struct http_body *body, const char *etag)
+{
+    (void)snprintf(body->ready_tag, sizeof(body->ready_tag), "%s", etag);
+}
+
 struct http_body *http_body_ref(struct http_body *body)
 {
     __atomic_add_fetch(&body->references, 1, __ATOMIC_RELAXED);
@@ -52,16 +57,16 @@ struct http_body *http_body_ref(struct http_body *body)
 
 void http_body_unref(struct http_body *body)
 {
+    void **ready;
+
     if (!body || __atomic_sub_fetch(&body->references, 1, __ATOMIC_ACQ_REL))
         return;
+    for_each (ready, body->ready)
+        if (*ready)
+            MHD_destroy_response(*ready);
     free(body->bytes);
     free(body->gzip);
     free(body);
-}
-
-static void body_unref(void *body)
-{
-    http_body_unref(body);
 }
 
 /* ---- what a request says */
@@ -167,15 +172,11 @@ static struct MHD_Response *stream_response(struct http_answer *answer, bool gzi
                                              sending_free);
 }
 
-/* The bytes, compressed or not; takes the reference. */
-static struct MHD_Response *body_response(struct http_exchange *x, bool gzip)
+/* The bytes, compressed or not. The exchange keeps its reference until they are sent. */
+static struct MHD_Response *body_response(const struct http_body *body, bool gzip)
 {
-    struct http_body *body = x->answer.body;
-
-    x->answer.body = NULL;
-    x->sent_bytes = gzip ? body->gzip_len : body->len;
-    return MHD_create_response_from_buffer_with_free_callback_cls(
-        x->sent_bytes, gzip ? body->gzip : body->bytes, body_unref, body);
+    return MHD_create_response_from_buffer(gzip ? body->gzip_len : body->len,
+                                           gzip ? body->gzip : body->bytes, MHD_RESPMEM_PERSISTENT);
 }
 
 static void put(struct MHD_Response *response, const char *name, const char *value)
@@ -210,6 +211,56 @@ static void put_headers(const struct http_exchange *x, struct MHD_Response *resp
     put(response, "X-Content-Type-Options", "nosniff");
 }
 
+static enum MHD_Result queue(struct http_exchange *x, struct MHD_Response *response)
+{
+    x->answered = true;
+    return response ? MHD_queue_response(x->connection, (unsigned)x->answer.status, response)
+                    : MHD_NO;
+}
+
+/*
+ * A tagged answer always has the same headers, and making those is most of what it costs: the
+ * body keeps it for whoever asks next.
+ */
+static struct MHD_Response *ready_response(struct http_exchange *x, bool gzip)
+{
+    struct http_body *body = x->answer.body;
+    struct MHD_Response *ready = __atomic_load_n(&body->ready[gzip], __ATOMIC_ACQUIRE);
+    void *none = NULL;
+
+    if (ready)
+        return ready;
+    ready = body_response(body, gzip);
+    if (!ready)
+        return NULL;
+    put_headers(x, ready, gzip);
+    if (!__atomic_compare_exchange_n(&body->ready[gzip], &none, ready, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
+        MHD_destroy_response(ready);
+        ready = none;
+    }
+    return ready;
+}
+
+static enum MHD_Result send_body(struct http_exchange *x)
+{
+    struct http_body *body = x->answer.body;
+    const bool gzip = body->gzip && takes_gzip(x);
+    struct MHD_Response *response;
+    enum MHD_Result result;
+
+    x->sent_bytes = gzip ? body->gzip_len : body->len;
+    if (x->answer.status == 200 && x->answer.etag && !strcmp(x->answer.etag, body->ready_tag))
+        return queue(x, ready_response(x, gzip));
+    response = body_response(body, gzip);
+    if (response)
+        put_headers(x, response, gzip);
+    result = queue(x, response);
+    if (response)
+        MHD_destroy_response(response);
+    return result;
+}
+
 static enum MHD_Result send_answer(struct http_exchange *x)
 {
     struct http_answer *a = &x->answer;
@@ -219,23 +270,21 @@ static enum MHD_Result send_answer(struct http_exchange *x)
 
     if (a->status == 200 && a->etag && http_knows(x, a->etag)) {
         a->status = MHD_HTTP_NOT_MODIFIED;
-        response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
         a->type = NULL;
     } else if (a->body) {
-        gzip = a->body->gzip && takes_gzip(x);
-        response = body_response(x, gzip);
-    } else if (a->stream.read) {
+        return send_body(x);
+    }
+    if (a->stream.read && a->status != MHD_HTTP_NOT_MODIFIED) {
         gzip = takes_gzip(x);
         response = stream_response(a, gzip);
     } else {
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     }
-    x->answered = true;
-    if (!response)
-        return MHD_NO;
-    put_headers(x, response, gzip);
-    result = MHD_queue_response(x->connection, (unsigned)a->status, response);
-    MHD_destroy_response(response);
+    if (response)
+        put_headers(x, response, gzip);
+    result = queue(x, response);
+    if (response)
+        MHD_destroy_response(response);
     return result;
 }
 

@@ -27,10 +27,16 @@ struct http_body {
     size_t len, gzip_len;
     char *bytes, *gzip; /* both malloc()ed */
     unsigned references;
+
+    /* private: answers with all their headers, plain and compressed, once they were sent */
+    void *ready[2];
+    char ready_tag[24];
 };
 
 /* Takes `bytes` (malloc()ed), compresses them when they are many. One reference. */
 struct http_body *http_body(char *bytes, size_t len);
+/* Before it is shared: answers with this tag will all have the same headers. */
+void http_body_tag(struct http_body *body, const char *etag);
 struct http_body *http_body_ref(struct http_body *body);
 void http_body_unref(struct http_body *body); /* NULL: nothing */
 

@@ -24,6 +24,10 @@ bool route_match(struct arena *arena, const char *pattern, const char *path,
 {
     size_t n = 0;
 
+    /* most patterns differ early: that is what is looked at first */
+    for (; *pattern && *pattern != '{'; pattern++, path++)
+        if (*pattern != *path)
+            return false;
     while (*pattern) {
         bool rest = false;
         const size_t len = hole(pattern, &rest);
@@ -50,32 +54,48 @@ static bool is_method(const struct route *route, const char *method)
     return !strcmp(route->method, strcmp(method, "HEAD") != 0 ? method : "GET");
 }
 
+/* Of several routes with this path the one of the method; else their methods are added to `allow`. */
+static const struct route *find_method(struct arena *arena, const char *method, const char *path,
+                                       const char *segment[ROUTE_SEGMENTS_MAX], struct str *allow)
+{
+    size_t n;
+    const struct route *table = routes(&n);
+
+    for (const struct route *r = table; r < table + n; r++) {
+        if (strstr(r->pattern, "*}") || !route_match(arena, r->pattern, path, segment))
+            continue;
+        if (is_method(r, method))
+            return r;
+        str_printf(allow, "%s%s", allow->len ? ", " : "",
+                   !strcmp(r->method, "GET") ? "GET, HEAD" : r->method);
+    }
+    return NULL;
+}
+
+/* Files: only where nothing else has this path. */
+static const struct route *find_file(struct arena *arena, const char *method, const char *path,
+                                     const char *segment[ROUTE_SEGMENTS_MAX])
+{
+    size_t n;
+    const struct route *table = routes(&n);
+
+    for (const struct route *r = table; r < table + n; r++)
+        if (strstr(r->pattern, "*}") && is_method(r, method) &&
+            route_match(arena, r->pattern, path, segment))
+            return r;
+    return NULL;
+}
+
 const struct route *route_find(struct arena *arena, const char *method, const char *path,
                                const char *segment[ROUTE_SEGMENTS_MAX], const char **ret_allow)
 {
     struct str allow = {.arena = arena};
-    const struct route *table, *fallback = NULL;
-    size_t n;
+    const struct route *found = find_method(arena, method, path, segment, &allow);
 
-    str_add(&allow, "");
-    table = routes(&n);
-    for (const struct route *r = table; r < table + n; r++) {
-        if (!route_match(arena, r->pattern, path, segment))
-            continue;
-        if (strstr(r->pattern, "*}")) { /* files: only when nothing else has this path */
-            fallback = allow.len || str_starts(path, "/api/") ? NULL : r;
-            continue;
-        }
-        if (is_method(r, method))
-            return r;
-        str_printf(&allow, "%s%s", allow.len ? ", " : "",
-                   !strcmp(r->method, "GET") ? "GET, HEAD" : r->method);
-    }
-    *ret_allow = allow.text;
-    if (fallback && is_method(fallback, method) &&
-        route_match(arena, fallback->pattern, path, segment))
-        return fallback;
-    return NULL;
+    if (!found && !allow.len && !str_starts(path, "/api/"))
+        found = find_file(arena, method, path, segment);
+    *ret_allow = allow.len ? allow.text : "";
+    return found;
 }
 
 /* ---- parameters */

@@ -97,5 +97,5 @@ void dispatch_problem(struct arena *arena, int status, const char *code, const c
 void dispatch_fill(struct http_exchange *x, const struct query *query, const char *etag,
                    const struct result *result);
 /* Keep a result for whoever asks the same. */
-void dispatch_keep(const struct query *query, const char *url, unsigned revision,
+void dispatch_keep(const struct query *query, const char *url, const char *etag, unsigned revision,
                    const struct result *result);

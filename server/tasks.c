@@ -143,7 +143,7 @@ static void *worker_main(void *data)
                              task->url, &result);
         } else {
             dispatch_run(&task->query, &task->arena, &result);
-            dispatch_keep(&task->query, task->url, task->revision, &result);
+            dispatch_keep(&task->query, task->url, task->etag, task->revision, &result);
         }
         finish(tasks, task, &result);
     }
