@@ -202,7 +202,7 @@ void dispatch_fill(struct http_exchange *x, const struct query *query, const cha
     a->etag = fine && etag ? arena_strdup(&x->arena, etag) : NULL;
     a->cache_control = fine && etag ? "no-cache" : "no-store";
     a->location = result->location ? arena_strdup(&x->arena, result->location) : NULL;
-    a->link = fine && result->next ? link_of(&x->arena, x, query, result->next) : NULL;
+    a->link = fine && query && result->next ? link_of(&x->arena, x, query, result->next) : NULL;
     a->content_policy = page ? PAGE_POLICY : NULL;
     a->retry_after_seconds = result->retry_after_seconds;
 }

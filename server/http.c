@@ -20,13 +20,14 @@ enum {
     CONNECTIONS_DEFAULT = 12000,
     FILES_KEPT = 64, /* descriptors that connections must leave to others */
     STOP_STEP_MS = 20,
+    STOP_ARRIVING_MS = 2000, /* for what has not all arrived: its client may be gone */
 };
 
 struct http {
     struct MHD_Daemon *daemon;
     const struct http_ops *ops;
     void *data;
-    unsigned in_flight; /* atomic */
+    unsigned arriving, in_flight; /* atomic: exchanges not yet all there; those that are */
 };
 
 /* ---- bodies */
@@ -335,7 +336,7 @@ static struct http_exchange *exchange_new(struct http *http, struct MHD_Connecti
     str_add(&query, "");
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
     x->query = query.text;
-    __atomic_add_fetch(&http->in_flight, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&http->arriving, 1, __ATOMIC_RELAXED);
     return x;
 }
 
@@ -380,6 +381,9 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
         return MHD_YES;
     }
     if (!x->later) {
+        x->arrived = true;
+        __atomic_add_fetch(&http->in_flight, 1, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&http->arriving, 1, __ATOMIC_RELEASE);
         http->ops->handle(http->data, x);
         if (x->later)
             return MHD_YES;
@@ -404,8 +408,8 @@ static void on_end(void *data, struct MHD_Connection *connection, void **closure
         x->answer.stream.close(x->answer.stream.data);
     free((char *)(uintptr_t)x->body);
     arena_release(&x->arena);
+    __atomic_sub_fetch(x->arrived ? &http->in_flight : &http->arriving, 1, __ATOMIC_RELEASE);
     free(x);
-    __atomic_sub_fetch(&http->in_flight, 1, __ATOMIC_RELEASE);
 }
 
 void http_later(struct http_exchange *x)
@@ -471,7 +475,8 @@ void http_stop(struct http *http, unsigned ms)
     const MHD_socket fd = MHD_quiesce_daemon(http->daemon);
 
     for (unsigned waited = 0; waited < ms; waited += STOP_STEP_MS) {
-        if (__atomic_load_n(&http->in_flight, __ATOMIC_ACQUIRE) == 0)
+        if (__atomic_load_n(&http->in_flight, __ATOMIC_ACQUIRE) == 0 &&
+            (waited >= STOP_ARRIVING_MS || __atomic_load_n(&http->arriving, __ATOMIC_ACQUIRE) == 0))
             break;
         (void)nanosleep(&step, NULL);
     }

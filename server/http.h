@@ -83,7 +83,7 @@ struct http_exchange {
     void *connection;
     struct http *http;
     size_t body_size;
-    bool answered, later, too_large;
+    bool arrived, answered, later, too_large;
 };
 
 struct http_ops {
