@@ -17,7 +17,8 @@ json_t *json_text(const char *text)
 {
     CLEANUP(arena_release) struct arena arena = {0};
 
-    return text ? must(json_string(str_escape(&arena, text))) : must(json_null());
+    /* what is escaped is printable UTF-8: there is nothing to check again */
+    return text ? must(json_string_nocheck(str_escape(&arena, text))) : must(json_null());
 }
 
 void json_put(json_t *object, const char *key, json_t *value)

@@ -41,7 +41,7 @@ struct http_body *http_body(char *bytes, size_t len)
     body->bytes = bytes;
     body->len = len;
     body->references = 1;
-    body->gzip = gzip_pack(bytes, len, &body->gzip_len);
+    pthread_mutex_init(&body->lock, NULL);
     return body;
 }
 
@@ -67,6 +67,7 @@ void http_body_unref(struct http_body *body)
             MHD_destroy_response(*ready);
     free(body->bytes);
     free(body->gzip);
+    pthread_mutex_destroy(&body->lock);
     free(body);
 }
 
@@ -128,6 +129,21 @@ static bool takes_gzip(const struct http_exchange *x)
         return false;
     }
     return false;
+}
+
+bool http_body_compress(struct http_body *body, const struct http_exchange *x)
+{
+    bool packed;
+
+    if (!takes_gzip(x))
+        return false;
+    pthread_mutex_lock(&body->lock);
+    if (!body->tried)
+        body->gzip = gzip_pack(body->bytes, body->len, &body->gzip_len);
+    body->tried = true;
+    packed = body->gzip != NULL;
+    pthread_mutex_unlock(&body->lock);
+    return packed;
 }
 
 /* ---- answering */
@@ -246,7 +262,7 @@ static struct MHD_Response *ready_response(struct http_exchange *x, bool gzip)
 static enum MHD_Result send_body(struct http_exchange *x)
 {
     struct http_body *body = x->answer.body;
-    const bool gzip = body->gzip && takes_gzip(x);
+    const bool gzip = http_body_compress(body, x);
     struct MHD_Response *response;
     enum MHD_Result result;
 

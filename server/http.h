@@ -17,24 +17,38 @@
 
 #include "base/arena.h"
 
+#include <pthread.h>
+
 struct http;
 
 /*
  * Bytes of an answer, shared by all requests that get them. Made once, read by any thread, freed
- * with the last reference. `gzip` is there when compressing pays.
+ * with the last reference. They are compressed when somebody first takes them so.
  */
 struct http_body {
-    size_t len, gzip_len;
-    char *bytes, *gzip; /* both malloc()ed */
+    size_t len;
+    char *bytes; /* malloc()ed */
     unsigned references;
 
-    /* private: answers with all their headers, plain and compressed, once they were sent */
+    /* private */
+    char *gzip; /* malloc()ed; NULL: not yet, or `tried` in vain */
+    size_t gzip_len;
+    bool tried;
+    pthread_mutex_t lock; /* of these three */
+
+    /* answers with all their headers, plain and compressed, once they were sent */
     void *ready[2];
     char ready_tag[24];
 };
 
-/* Takes `bytes` (malloc()ed), compresses them when they are many. One reference. */
+/* Takes `bytes` (malloc()ed). One reference. */
 struct http_body *http_body(char *bytes, size_t len);
+/*
+ * Does this client take it compressed? Then it is now, which may take a while: to be called where
+ * there is time.
+ */
+struct http_exchange;
+bool http_body_compress(struct http_body *body, const struct http_exchange *x);
 /* Before it is shared: answers with this tag will all have the same headers. */
 void http_body_tag(struct http_body *body, const char *etag);
 struct http_body *http_body_ref(struct http_body *body);

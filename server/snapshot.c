@@ -325,7 +325,7 @@ struct kept {
 static void forget(struct snapshot *snap, struct kept *kept)
 {
     HASH_DEL(snap->kept, kept);
-    snap->kept_bytes -= kept->body->len + kept->body->gzip_len;
+    snap->kept_bytes -= kept->body->len;
     http_body_unref(kept->body);
     free(kept->type);
     free(kept->next);
@@ -472,7 +472,7 @@ struct http_body *snapshot_recall(struct snapshot *snap, const char *url, struct
 void snapshot_keep(struct snapshot *snap, const char *url, const char *type, const char *next,
                    struct http_body *body, unsigned revision)
 {
-    const size_t size = body->len + body->gzip_len, len = strlen(url);
+    const size_t size = body->len, len = strlen(url);
     struct kept *kept, *old;
 
     if (size > KEPT_BODY_MAX)

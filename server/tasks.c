@@ -112,6 +112,8 @@ static void finish(struct tasks *tasks, struct task *task, struct result *result
     unlink_task(tasks, task);
     pthread_mutex_unlock(&tasks->lock);
     for (size_t i = 0; i < task->n_waiting; i++) {
+        if (result->body) /* here there is time for it */
+            (void)http_body_compress(result->body, task->waiting[i]);
         dispatch_fill(task->waiting[i], &task->query, task->etag, result);
         result->stream = (struct http_stream){0}; /* went to the first */
         http_resume(task->waiting[i]);
