@@ -1,5 +1,6 @@
 """A server of its own for tests, and the ways to talk to it."""
 
+import atexit
 import gzip
 import http.client
 import json
@@ -41,6 +42,19 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+STARTED = []  # every server, so that none outlives the tests
+
+
+def kill_all():
+    for process in STARTED:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+atexit.register(kill_all)
+
+
 class Server:
     """stormlint serve over DIR/index.db."""
 
@@ -60,6 +74,7 @@ class Server:
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL,
                                             env=environment, **more)
+        STARTED.append(self.process)
         self.port = self.unix = None
         self.wait_for(lambda: self.find_address(mark), "listen")
         if ready:
