@@ -14,6 +14,7 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
     const char *dir = where ? strchr(where, '=') : NULL;
     struct planned *planned;
     struct plan plan;
+    size_t n = 0;
     int r = plan_read(path, arena, &plan, err);
 
     if (r < 0)
@@ -22,13 +23,18 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
         return err_set(err, EINVAL, "'%s' is for output '%s', not for '%s'", path, plan.key.output,
                        where);
     planned = arena_calloc(arena, plan.n_objects + 1, sizeof(*planned));
-    for (size_t i = 0; i < plan.n_objects; i++)
-        planned[i] = (struct planned){
-            .program = dir ? str_join(arena, dir + 1, plan.object[i].path) : plan.object[i].program,
-            .object = &plan.object[i],
+    for (size_t i = 0; i < plan.n_objects; i++) {
+        const struct plan_object *object = &plan.object[i];
+
+        if (!object->expect.interp) /* a library: no loader starts it */
+            continue;
+        planned[n++] = (struct planned){
+            .program = dir ? str_join(arena, dir + 1, object->path) : object->program,
+            .object = object,
         };
+    }
     *ret_planned = planned;
-    *ret_n = plan.n_objects;
+    *ret_n = n;
     return 0;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { INSERTED_MAX = 4096 }; /* more than any graph has filters that come to an end */
+
 enum { V_FILTERED_HEAD = 32 }; /* before, the head of a work list must stay its head */
 
 /* ---- one name asked for */
@@ -261,6 +263,11 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
             continue;
         }
         at = work_insert(run, space, list, at, answer.lib);
+        if (++list->n_inserted > INSERTED_MAX) {
+            run_exit(run, EXIT_ABORT,
+                     "abort: filters name each other: the loader's stack overflows");
+            return false;
+        }
     }
     return true;
 }

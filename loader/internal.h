@@ -367,6 +367,7 @@ struct work {
 
 struct worklist {
     struct work *head, *tail;
+    size_t n_inserted; /* by filters: two that name each other never come to an end */
 };
 
 void work_append(struct run *run, struct worklist *list, struct lib *lib);
