@@ -183,11 +183,6 @@ static const struct storm *promised(const struct target *t, struct arena *arena)
     return after;
 }
 
-static bool same_storm(const struct storm *a, const struct storm *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
-}
-
 /* It was edited before: does it start as promised? */
 static int check_done(struct target *t, struct arena *arena, struct err *err)
 {
@@ -202,7 +197,7 @@ static int check_done(struct target *t, struct arena *arena, struct err *err)
                            trace->exit_text);
         if (edits_find(&t->object->edits, EDIT_NOTE, NULL) && !trace->profile.reader)
             continue; /* planned for a loader that reads notes */
-        if (!after || !same_storm(&trace->storm, &after[i]))
+        if (!after || !as_promised(t, &trace->storm, &after[i]))
             return err_set(err, EIO,
                            "'%s' was edited before, and does not start as planned: %u failed opens "
                            "and %u failed stats on %s",
