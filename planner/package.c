@@ -262,6 +262,10 @@ int package_plan(const struct subject_query *query, const struct program *progra
         plan_add(&plan, &d, arena);
         release(&d);
     }
+    if (plan.n_objects == 0) /* libraries whose run paths lead to no loader */
+        return err_set(err, ENOENT,
+                       "'%s': there is nothing in it that a loader loads, as far as can be told",
+                       n ? program[0].path : "");
     *ret_plan = plan;
     return 0;
 }
