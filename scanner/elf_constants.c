@@ -5,8 +5,13 @@
 
 #include <string.h>
 
+/*
+ * Linkers merge an object's strings where the first of them stood, so they lie ahead of most tables.
+ * Of 154 objects of a store of 1,679 packages that have such constants, the last one of each lies
+ * in the first MiB, also where tables of up to 13 MiB follow: four times that is searched.
+ */
 enum {
-    CONTENT_MAX = 256 << 20, /* bytes of read-only data searched */
+    CONTENT_MAX = 4 << 20,   /* bytes of one object's read-only data searched */
     CONTENT_STEP = 64 << 10, /* at a time */
     CONSTANT_MAX = 255,      /* longest constant kept: a file name */
     CONSTANTS_KEPT = 512,
@@ -75,13 +80,17 @@ static void search_block(struct elf_view *view, const unsigned char *bytes, size
         }
 }
 
-/* Search [offset, offset + size) in overlapping blocks, so that no constant is cut. */
-static void search_range(struct elf_view *view, uint64_t offset, uint64_t size)
+/*
+ * Search [offset, offset + size) in overlapping blocks, so that no constant is cut. `left` is what
+ * may still be searched of the object, bytes.
+ */
+static void search_range(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t *left)
 {
     const size_t overlap = CONSTANT_MAX + 2;
 
-    if (size > CONTENT_MAX)
-        size = CONTENT_MAX;
+    if (size > *left)
+        size = *left;
+    *left -= size;
     while (size) {
         const size_t len = size < CONTENT_STEP ? (size_t)size : CONTENT_STEP;
         const unsigned char *bytes = view_peek(view, SLOT_CONTENT, offset, len, len);
@@ -97,30 +106,30 @@ static void search_range(struct elf_view *view, uint64_t offset, uint64_t size)
 }
 
 /* The parts of [from, to) that are not the dynamic string table, whose names are no constants. */
-static void search_around_strings(struct elf_view *view, uint64_t from, uint64_t to)
+static void search_around_strings(struct elf_view *view, uint64_t from, uint64_t to, uint64_t *left)
 {
     const uint64_t first = view->strings, last = view->strings + view->strings_size;
 
     if (view->strings_size && first >= from && last <= to) {
-        search_range(view, from, first - from);
-        search_range(view, last, to - last);
+        search_range(view, from, first - from, left);
+        search_range(view, last, to - last, left);
     } else {
-        search_range(view, from, to - from);
+        search_range(view, from, to - from, left);
     }
 }
 
-static void search_part(struct elf_view *view, uint64_t offset, uint64_t size)
+static void search_part(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t *left)
 {
     uint64_t end;
 
     if (__builtin_add_overflow(offset, size, &end) || end > view->source->size)
         end = view->source->size;
     if (offset < end)
-        search_around_strings(view, offset, end);
+        search_around_strings(view, offset, end, left);
 }
 
 /* Without section headers: segments that are only read; else those with the code; else all. */
-static void search_segments(struct elf_view *view)
+static void search_segments(struct elf_view *view, uint64_t *left)
 {
     static const uint32_t refused[] = {PF_W | PF_X, PF_W, 0};
     bool searched = false;
@@ -130,14 +139,16 @@ static void search_segments(struct elf_view *view)
             if ((view->load[i].flags & refused[pass]) || view->load[i].filesz == 0)
                 continue;
             searched = true;
-            search_part(view, view->load[i].offset, view->load[i].filesz);
+            search_part(view, view->load[i].offset, view->load[i].filesz, left);
         }
 }
 
 void elf_read_constants(struct elf_view *view)
 {
+    uint64_t left = CONTENT_MAX;
+
     for (size_t i = 0; i < view->n_constants; i++)
-        search_part(view, view->constant[i].offset, view->constant[i].size);
+        search_part(view, view->constant[i].offset, view->constant[i].size, &left);
     if (view->n_constants == 0)
-        search_segments(view);
+        search_segments(view, &left);
 }

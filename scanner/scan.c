@@ -345,12 +345,13 @@ static int identify(void *data, const char *path, struct identity *ret)
 static int refresh_inodes(struct scan *scan, struct err *err)
 {
     const size_t incomplete = scan->result->incomplete;
-    int r;
+    int r = 0;
 
     if (scan->store_changed == scan->store_changed_before)
         return 0;
-    r = index_refresh_inodes(scan->index, scan->store, identify, scan, &scan->result->refreshed,
-                             err);
+    if (scan->result->unchanged) /* what was read in this scan came with its inodes */
+        r = index_refresh_inodes(scan->index, scan->store, identify, scan, &scan->result->refreshed,
+                                 err);
     if (r == 0 && !scan->closure && incomplete == 0)
         r = index_set_store(scan->index, scan->store, scan->store_changed,
                             scan->result->unregistered == 0, err);

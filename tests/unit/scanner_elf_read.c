@@ -142,6 +142,26 @@ static void keeps_soname_like_constants(void **state)
     assert_string_equal(o->dlopen_string[1], "/usr/lib/libabs.so");
 }
 
+/* Strings stand ahead of the tables; what lies behind 4 MiB of them is not searched. */
+static void constants_far_behind_are_left(void **state)
+{
+    static const char name[] = "\0libfar.so.1";
+
+    (void)state;
+    for (size_t mib = 3; mib <= 5; mib += 2) {
+        CLEANUP(arena_release) struct arena arena = {0};
+        struct elf_spec spec = everything();
+        char *bytes = arena_calloc(&arena, 1, (mib << 20) + sizeof(name));
+        struct elf_image image;
+
+        memcpy(bytes + (mib << 20), name, sizeof(name));
+        spec.rodata = bytes;
+        spec.rodata_size = (mib << 20) + sizeof(name);
+        image = elf_write(&arena, &spec);
+        assert_int_equal(read_bytes(&arena, image.bytes, image.size)->n_dlopen_strings, mib == 3);
+    }
+}
+
 static void all_classes_and_orders_agree(void **state)
 {
     static const struct {
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test(reads_everything),
         cmocka_unit_test(imports_behind_an_empty_hash),
         cmocka_unit_test(keeps_soname_like_constants),
+        cmocka_unit_test(constants_far_behind_are_left),
         cmocka_unit_test(all_classes_and_orders_agree),
         cmocka_unit_test(any_truncation_is_survived),
         cmocka_unit_test(any_wrong_byte_is_survived),
