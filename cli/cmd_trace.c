@@ -9,6 +9,7 @@
 #include "cli/trace_text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct trace_options {
@@ -77,42 +78,45 @@ static void print_text(const struct trace_options *o, const struct trace_view *v
 }
 
 /* The way to the program, when there is one: what was followed, and what that sets. */
-static void put_way(json_t *object, const struct followed *followed)
+static void write_way(struct json_writer *w, const struct followed *followed)
 {
     const struct way *way = &followed->way;
     const struct hop *last = &way->hop[way->n - 1];
-    json_t *wrappers = json_array(), *set = json_array();
 
+    json_write_begin(w, "wrappers", '[');
     for (size_t i = 0; i + 1 < way->n; i++) {
         const struct hop *hop = &way->hop[i];
-        json_t *wrapper = json_object();
 
-        json_put_text(wrapper, "path", hop->exec);
-        json_put_text(wrapper, "shell", strcmp(hop->exec, hop->program) ? hop->program : NULL);
-        json_put_text(wrapper, "how", hop->how);
-        json_push(wrappers, wrapper);
+        json_write_begin(w, NULL, '{');
+        json_write_text(w, "path", hop->exec);
+        json_write_text(w, "shell", strcmp(hop->exec, hop->program) ? hop->program : NULL);
+        json_write_text(w, "how", hop->how);
+        json_write_end(w);
     }
+    json_write_end(w);
+    json_write_begin(w, "set", '[');
     for (size_t i = 0; i < followed->n_set; i++)
-        json_push(set, json_text(followed->set[i]));
-    json_put(object, "wrappers", wrappers);
-    json_put(object, "set", set);
-    json_put_text(object, "script", strcmp(last->exec, last->program) ? last->exec : NULL);
-    json_put_text(object, "not_followed", way->stop);
+        json_write_text(w, NULL, followed->set[i]);
+    json_write_end(w);
+    json_write_text(w, "script", strcmp(last->exec, last->program) ? last->exec : NULL);
+    json_write_text(w, "not_followed", way->stop);
 }
 
 static int print(const struct trace_options *o, const struct trace_view *view, struct err *err)
 {
-    json_t *value;
+    struct json_writer w = {.indented = view->term.is_terminal};
     int r;
 
     if (!o->common.json) {
         print_text(o, view);
         return 0;
     }
-    value = trace_json(view->trace);
-    put_way(value, view->followed);
-    r = json_print(value, view->to, view->term.is_terminal, err);
-    json_decref(value);
+    json_write_begin(&w, NULL, '{');
+    trace_write(&w, view->trace);
+    write_way(&w, view->followed);
+    json_write_end(&w);
+    r = json_write_print(&w, view->to, err);
+    free(w.text);
     return r;
 }
 

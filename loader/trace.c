@@ -179,21 +179,22 @@ static json_t *loaded_path_json(const struct trace *trace, int index)
     return json_text(index < 0 ? NULL : trace->loaded[index].path);
 }
 
-static json_t *call_json(const struct trace *trace, const struct call *call)
+static void write_call(struct json_writer *w, const struct trace *trace, const struct call *call)
 {
     const struct request *request = call->request < 0 ? NULL : &trace->request[call->request];
-    json_t *object = json_object();
+    const int asker = request ? request->asker : -1;
 
-    json_put_text(object, "call", call_kind_name(call->kind));
-    json_put_text(object, "path", call->path);
-    json_put_text(object, "result", call_result(call));
-    json_put_int(object, "phase", call->phase);
-    json_put(object, "object", loaded_path_json(trace, request ? request->asker : -1));
-    json_put_text(object, "needed", request ? request->name : NULL);
-    json_put_text(object, "stage", stage_name(call->stage));
+    json_write_begin(w, NULL, '{');
+    json_write_text(w, "call", call_kind_name(call->kind));
+    json_write_text(w, "path", call->path);
+    json_write_text(w, "result", call_result(call));
+    json_write_int(w, "phase", call->phase);
+    json_write_text(w, "object", asker < 0 ? NULL : trace->loaded[asker].path);
+    json_write_text(w, "needed", request ? request->name : NULL);
+    json_write_text(w, "stage", stage_name(call->stage));
     if (call->why)
-        json_put_text(object, "why", call->why);
-    return object;
+        json_write_text(w, "why", call->why);
+    json_write_end(w);
 }
 
 static json_t *loaded_json(const struct trace *trace, const struct loaded *loaded)
@@ -228,24 +229,23 @@ static json_t *phases_json(const struct trace *trace)
     return array;
 }
 
-json_t *trace_json(const struct trace *trace)
+void trace_write(struct json_writer *w, const struct trace *trace)
 {
-    json_t *object = json_object(), *calls = json_array(), *loaded = json_array();
-
+    json_write_text(w, "program", trace->program);
+    json_write_value(w, "profile", profile_json(&trace->profile));
+    json_write_text(w, "resolver", trace->resolver);
+    json_write_text(w, "cpu", trace->cpu ? trace->cpu->name : NULL);
+    json_write_begin(w, "calls", '[');
     for (size_t i = 0; i < trace->n_calls; i++)
-        json_push(calls, call_json(trace, &trace->call[i]));
+        write_call(w, trace, &trace->call[i]);
+    json_write_end(w);
+    json_write_begin(w, "loaded", '[');
     for (size_t i = 0; i < trace->n_loaded; i++)
-        json_push(loaded, loaded_json(trace, &trace->loaded[i]));
-    json_put_text(object, "program", trace->program);
-    json_put(object, "profile", profile_json(&trace->profile));
-    json_put_text(object, "resolver", trace->resolver);
-    json_put_text(object, "cpu", trace->cpu ? trace->cpu->name : NULL);
-    json_put(object, "calls", calls);
-    json_put(object, "loaded", loaded);
-    json_put(object, "phases", phases_json(trace));
-    json_put(object, "storm", storm_json(&trace->storm));
-    json_put(object, "dlopen", storm_json(&trace->dlopen));
-    json_put_text(object, "exit", trace->exit_text);
-    json_put(object, "assumptions", texts_json(trace->assumption, trace->n_assumptions));
-    return object;
+        json_write_value(w, NULL, loaded_json(trace, &trace->loaded[i]));
+    json_write_end(w);
+    json_write_value(w, "phases", phases_json(trace));
+    json_write_value(w, "storm", storm_json(&trace->storm));
+    json_write_value(w, "dlopen", storm_json(&trace->dlopen));
+    json_write_text(w, "exit", trace->exit_text);
+    json_write_value(w, "assumptions", texts_json(trace->assumption, trace->n_assumptions));
 }

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/json_write.h"
 #include "loader/declared.h"
 #include "loader/profile.h"
 #include "loader/world.h"
@@ -163,6 +163,10 @@ const char *call_result(const struct call *call);
 /* An errno's symbolic name ("ENOENT"), or "errno N". */
 const char *errno_name(int error);
 
-/* The JSON of `stormlint trace --json` (DESIGN: command line). New reference. */
-json_t *trace_json(const struct trace *trace);
+/*
+ * What `stormlint trace --json` tells of a trace, as members of an object that is begun. There may be
+ * thousands of calls: they are written, not built.
+ */
+void trace_write(struct json_writer *w, const struct trace *trace);
+/* New reference. */
 json_t *storm_json(const struct storm *storm);

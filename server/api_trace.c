@@ -48,13 +48,22 @@ static int find_method(const char *strategy, const char *scope, enum method *ret
                    scope ? scope : "any");
 }
 
-static void put_scene(const struct query *query, json_t *json, const char *const *env, size_t n_env,
-                      const char *strategy, const char *scope)
+/* The trace, and what it is a trace of. */
+static void reply_trace(struct reply *reply, const struct trace *trace, const char *const *env,
+                        size_t n_env, const char *strategy, const char *scope)
 {
-    (void)query;
-    json_put(json, "env", texts_json(env, n_env));
-    json_put_text(json, "strategy", strategy);
-    json_put_text(json, "scope", scope);
+    struct json_writer w = {0};
+
+    json_write_begin(&w, NULL, '{');
+    trace_write(&w, trace);
+    json_write_value(&w, "env", texts_json(env, n_env));
+    json_write_text(&w, "strategy", strategy);
+    json_write_text(&w, "scope", scope);
+    json_write_end(&w);
+    json_write_finish(&w);
+    reply->type = "application/json";
+    reply->text = w.text;
+    reply->n_text = w.len;
 }
 
 static int trace_built(struct query *query, const struct program_row *program, const char *cpu,
@@ -75,8 +84,7 @@ static int trace_built(struct query *query, const struct program_row *program, c
                        query->arena, &trace, err);
     if (r < 0)
         return r;
-    reply->json = trace_json(&trace);
-    put_scene(query, reply->json, env, n_env, NULL, NULL);
+    reply_trace(reply, &trace, env, n_env, NULL, NULL);
     return 0;
 }
 
@@ -125,8 +133,7 @@ static int trace_edited(struct query *query, const struct program_row *program,
         r = simulate(&subject, &edits, &scenario, level, &run, err);
     if (r < 0)
         return r;
-    reply->json = trace_json(&run.trace);
-    put_scene(query, reply->json, env, n_env, strategy, scope_name(strategy_of(method)->scope));
+    reply_trace(reply, &run.trace, env, n_env, strategy, scope_name(strategy_of(method)->scope));
     run_close(&run);
     return 0;
 }

@@ -1,6 +1,6 @@
 #include "tests/unit/unit.h"
 
-#include "base/json.h"
+#include "base/json_write.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,12 +116,93 @@ static void test_reading_what_is_not_there(void **state UNUSED)
     assert_non_null(strstr(err.text, "'/no/such/file'"));
 }
 
+/* What a writer makes of a document and what jansson does: the same bytes. */
+static void test_writing(void **state UNUSED)
+{
+    static const char *const odd[] = {
+        "",
+        "plain",
+        "a \"quote\"",
+        "back\\slash",
+        "new\nline",
+        "\xff\xfe",
+        "gr\xc3\xbc\xc3\x9f",
+        "\x7f",
+        "/slash/",
+        "\xed\xa0\x80",
+        "\x01"
+        "1",
+    };
+
+    for (int indented = 0; indented < 2; indented++) {
+        struct json_writer w = {.indented = indented};
+        json_auto_t *object = json_object();
+        json_t *list = json_array(), *inner = json_object();
+        char *want, *got = NULL;
+        const char *const *text;
+        size_t size = 0;
+        FILE *to = open_memstream(&got, &size);
+        struct err err;
+
+        json_write_begin(&w, NULL, '{');
+        json_write_begin(&w, "list", '[');
+        for_each (text, odd) {
+            json_write_text(&w, NULL, *text);
+            json_push(list, json_text(*text));
+        }
+        json_write_int(&w, NULL, INT64_MIN);
+        json_push(list, json_integer(INT64_MIN));
+        json_write_begin(&w, NULL, '[');
+        json_write_end(&w);
+        json_push(list, json_array());
+        json_write_end(&w);
+        json_put(object, "list", list);
+        json_write_text(&w, "none", NULL);
+        json_put_text(object, "none", NULL);
+        json_put_text(inner, "k\"", "v\xff");
+        json_put(inner, "yes", json_true());
+        json_put(inner, "real", json_real(0.5));
+        json_put(inner, "empty", json_object());
+        json_put(object, "inner", json_incref(inner));
+        json_write_value(&w, "inner", inner);
+        json_write_end(&w);
+        assert_int_equal(json_write_print(&w, to, &err), 0);
+        (void)fclose(to);
+        want = printed(object, indented);
+        assert_string_equal(got, want);
+        free(w.text);
+        free(got);
+        free(want);
+    }
+}
+
+static void test_writing_to_a_full_disk(void **state UNUSED)
+{
+    FILE *full = fopen("/dev/full", "we");
+    struct json_writer w = {0};
+    struct err err = {0};
+    int r;
+
+    if (!full) {
+        skip();
+        return;
+    }
+    (void)setvbuf(full, NULL, _IONBF, 0);
+    json_write_int(&w, NULL, 1);
+    r = json_write_print(&w, full, &err);
+    (void)fclose(full);
+    free(w.text);
+    assert_int_equal(r, -EIO);
+    assert_non_null(strstr(err.text, "cannot write"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_are_escaped),       cmocka_unit_test(test_printing),
         cmocka_unit_test(test_printing_to_a_full_disk),   cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_reading_what_is_not_there),
+        cmocka_unit_test(test_reading_what_is_not_there), cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_writing_to_a_full_disk),
     };
 
     return UNIT_RUN(tests);

@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A program that needs two libraries: the first found at once, the second nowhere. */
@@ -54,6 +55,21 @@ static struct trace example(void)
         .exit = EXIT_MISSING,
         .exit_text = "missing: lib\xff.so",
     };
+}
+
+/* A trace written and read back. */
+static json_t *trace_json(const struct trace *trace)
+{
+    struct json_writer w = {0};
+    json_t *json;
+
+    json_write_begin(&w, NULL, '{');
+    trace_write(&w, trace);
+    json_write_end(&w);
+    json = json_loadb(w.text, w.len, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(json);
+    free(w.text);
+    return json;
 }
 
 static void assert_json(json_t *value, const char *expected)
