@@ -17,8 +17,8 @@ CC     := $(if $(filter default,$(origin CC)),gcc,$(CC))
 O      := build/$(MODE)
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
-# what the service alone needs
-SERVER_PKGS := libmicrohttpd zlib
+# what reaches other machines: not in stormlint-apply
+NET_PKGS := libmicrohttpd zlib libcurl
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
 RULES_URL ?= file://$(or $(PREFIX),/usr/local)/share/doc/stormlint/rules
@@ -44,13 +44,13 @@ MODE_tsan    := -O1 -g3 -fsanitize=thread
 MODE_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined
 MODE_cover   := -O0 -g3 --coverage
 
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) $(NET_PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL)"' $(PKG_CFLAGS)
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
-SERVER_LIBS := $(shell pkg-config --libs $(SERVER_PKGS) 2>/dev/null)
+NET_LIBS := $(shell pkg-config --libs $(NET_PKGS) 2>/dev/null)
 
 # one short line a step; V=1 shows the commands
 Q      := $(if $(V),,@)
@@ -78,7 +78,7 @@ build/stormlint: $(O)/stormlint FORCE
 	@cmp -s $< $@ || cp $< $@
 $(O)/stormlint: $(O)/main.o $(call libs,cli)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(SERVER_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(NET_LIBS) -o $@
 
 # the small one: what it does not call is not linked, and no_db.c stands in place of SQLite
 build/stormlint-apply: $(O)/stormlint-apply FORCE
@@ -186,7 +186,7 @@ $(O)/libtestkit.a: $(TESTKIT)
 layer_of = $(firstword $(subst _, ,$(notdir $(1))))
 $(UNITS): $(O)/tests/%: $(O)/tests/%.o $(O)/libtestkit.a $$(call libs,$$(call layer_of,$$*))
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(if $(filter server cli,$(call layer_of,$*)),$(SERVER_LIBS)) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(NET_LIBS) -lcmocka -o $@
 $(PROGRAMS): $(O)/tests/%: $(O)/tests/loader/%.o $(O)/libtestkit.a $(call libs,loader)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -lz -o $@
@@ -198,7 +198,7 @@ $(NOTERS): $(O)/tests/%: $(O)/tests/note/%.o $(O)/libtestkit.a $(call libs,plann
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 $(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,server)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(SERVER_LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(NET_LIBS) -o $@
 
 test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) \
                $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(RESOLVER))
@@ -226,7 +226,7 @@ fuzz:
 	+@$(MAKE) --no-print-directory MODE=fuzz CC=clang $(FUZZERS)
 $(FUZZERS): %: $(O)/tests/fuzz/%.o $(O)/libtestkit.a $(O)/libcheck.a $(call libs,server)
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) $(SERVER_LIBS) -o $(O)/$@
+	$(Q)$(CC) $(CFLAGS) -fsanitize=fuzzer $^ $(LDLIBS) $(NET_LIBS) -o $(O)/$@
 	@tests/fuzz/search $(O)/$@ $(or $(T),10)
 
 # deliberate faults in the loader's rules: is each one noticed?
@@ -261,6 +261,7 @@ layers: $(LAYERS:%=layer-%) layer-resolver-alone
 	@! grep -ln '<g\?elf\.h>\|<libelf\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | \
 	  xargs -r grep -ln '<gelf\.h>\|<libelf\.h>' | grep -vx 'scanner/elf_read\.c'
 	@! grep -ln '<microhttpd\.h>' $(SRC) $(HDR) | grep -vx 'server/http\.c'
+	@! grep -ln '<curl/' $(SRC) $(HDR) | grep -vx 'scanner/fetch\.c'
 	@! grep -ln '<zlib\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | grep -vx 'server/gzip\.c'
 	@! grep -ln '<jansson\.h>' $(SRC) $(HDR) | grep -vx 'base/json\.h'
 layer-%:
