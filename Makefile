@@ -6,6 +6,7 @@
 #   make bench-http      what a request costs, beside a bare server
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
+#   make apply-world     every plan of a store carried out on copies  LIST=FILE (root; minutes)
 #   make fuzz            every fuzz target for T seconds (default 10)
 #   make install         PREFIX=/usr/local DESTDIR=; install-resolver: the reader of closure notes
 #   make fmt lint tidy layers    format, check the style, the code, the architecture
@@ -299,6 +300,10 @@ $(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# LIST: a file of store paths, one a line. Packages are covered by edited copies, in a mount namespace
+apply-world: all
+	@unshare -m tests/apply/world build/stormlint $(LIST)
+
 # scans, ranks, traces and plans: the tour of README.md, on a store of Debian packages or on yours
 STORE ?= build/demo/store
 demo: deps
@@ -310,7 +315,7 @@ help:
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+.PHONY: all apply-world demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
         lint tidy fmt layers install deps bench bench-http bench-scale npm $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
