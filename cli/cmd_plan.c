@@ -159,9 +159,10 @@ static int plan_argument(struct plan_options *o, const struct subject_query *que
 
     if ((r = package_programs(query, arg, &arena, &program, &n, err)) < 0)
         return r;
-    if (n == 0)
-        return err_set(err, ENOENT, "'%s': there is nothing in it that a loader loads", arg);
-    if ((r = package_plan(query, program, n, &arena, &plan, err)) < 0)
+    r = package_plan(query, program, n, &arena, &plan, err);
+    if (r == -ENODATA)
+        return err_set(err, ENODATA, "'%s': %s", arg, arena_strdup(&arena, err->text));
+    if (r < 0)
         return r;
     if (o->output && (r = write_plan(&plan, o->output, &arena, err)) < 0)
         return r;

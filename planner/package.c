@@ -263,9 +263,8 @@ int package_plan(const struct subject_query *query, const struct program *progra
         release(&d);
     }
     if (plan.n_objects == 0) /* libraries whose run paths lead to no loader */
-        return err_set(err, ENOENT,
-                       "'%s': there is nothing in it that a loader loads, as far as can be told",
-                       n ? program[0].path : "");
+        return err_set(err, ENODATA,
+                       "there is nothing in it that a loader loads, as far as can be told");
     *ret_plan = plan;
     return 0;
 }

@@ -21,7 +21,8 @@ MUST_CHECK int package_programs(const struct subject_query *query, const char *p
 
 /*
  * Decide for each program and put it into one plan. All programs must be of one package (or there
- * is only one). `query` says everything but the program.
+ * is only one). `query` says everything but the program. -ENODATA: none of them is ever started,
+ * as far as can be told (libraries whose run paths lead to no loader, or none at all).
  */
 MUST_CHECK int package_plan(const struct subject_query *query, const struct program *program,
                             size_t n, struct arena *arena, struct plan *ret_plan, struct err *err);

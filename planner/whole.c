@@ -209,8 +209,8 @@ static int plan_package(const struct job *job, struct reader *reader, struct pla
     r = package_programs(&query, p->package.path, &p->package.arena, &program, &n, err);
     if (r == 0)
         r = package_plan(&query, program, n, &p->package.arena, &p->package.plan, err);
-    if (r < 0 || p->package.plan.n_objects == 0)
-        return r;
+    if (r < 0)
+        return r == -ENODATA ? 0 : r; /* no loader loads it: no plan, and nothing wrong with it */
     if ((r = cpu_find(p->package.plan.cpu, &cpu, err)) == 0)
         r = start_programs(reader, &cpu, p, err);
     return r;

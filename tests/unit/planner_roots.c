@@ -7,6 +7,7 @@
 #include "planner/package.h"
 #include "tests/store.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "tests/unit/unit.h"
@@ -103,6 +104,32 @@ static void a_library_gets_scope_own_or_nothing(void **state UNUSED)
     assert_string_equal(o->strategy, "none");
     assert_non_null(strstr(o->reason, "libc's family"));
     assert_null(find(&plan, "lib/plugins/lost.so")); /* no loader in its run path */
+    store_free(store);
+}
+
+/* Nothing is known of who loads it, and a plan of nothing would say that nothing is to be done. */
+static void libraries_that_lead_to_no_loader_have_no_plan(void **state UNUSED)
+{
+    static const struct store_object lost[] = {
+        {"lost/lib/liblost.so", .needed = "libb.so", .run_path = "@b/lib"},
+        {"lost/lib/plugins/lost.so", .soname = "", .needed = "liblost.so", .run_path = "@lost/lib"},
+    };
+    struct store *store = make();
+    const struct subject_query query = {
+        .world = store->world, .policy = &store->policy, .all_objects = true};
+    struct plan plan = {.cpu = "untouched"};
+    struct program *program;
+    struct err err = {0};
+    size_t n;
+
+    store_add(store, lost, ARRAY_LEN(lost));
+    assert_int_equal(
+        package_programs(&query, store_path(store, "@lost"), &store->arena, &program, &n, &err), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(package_plan(&query, program, n, &store->arena, &plan, &err), -ENODATA);
+    assert_non_null(strstr(err.text, "as far as can be told"));
+    assert_int_equal(package_plan(&query, NULL, 0, &store->arena, &plan, &err), -ENODATA);
+    assert_string_equal(plan.cpu, "untouched");
     store_free(store);
 }
 
@@ -252,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plugin_is_lifted_and_keeps_its_interpreter_to_itself),
         cmocka_unit_test(a_library_gets_scope_own_or_nothing),
+        cmocka_unit_test(libraries_that_lead_to_no_loader_have_no_plan),
         cmocka_unit_test(one_farm_serves_an_output),
         cmocka_unit_test(what_somebody_needs_is_no_root),
         cmocka_unit_test(a_root_in_its_own_closure_is_not_lifted),
