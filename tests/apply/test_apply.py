@@ -146,6 +146,60 @@ def test_own_library(b):
     must(b.stormlint, "check", b.path())
 
 
+def with_libraries(b):
+    """Two libraries of the package, both worth an edit; libtop's start includes libbase's."""
+    os.makedirs(f"{b.store.app}/lib")
+    paths = [f"-Wl,-rpath,{b.store.lib(i)}" for i in reversed(range(8))]
+    for name, needs in (("base", (2, 3)), ("top", (0, 1))):
+        links = [x for i in needs for x in (f"-L{b.store.lib(i)}", f"-l{i}")]
+        if name == "top":
+            links += [f"-L{b.store.app}/lib", "-lbase"]
+        b.store.compile(f"int {name}(void) {{ return 1; }}", f"{b.store.app}/lib/lib{name}.so",
+                        "-shared", "-fPIC", f"-Wl,-soname,lib{name}.so", "-Wl,--no-as-needed",
+                        *links, *paths, f"-Wl,-rpath,{b.store.app}/lib")
+    b.store.plan(b.stormlint, b.plan_file)
+    libraries = [o for o in b.plan()["objects"] if o["kind"] == "library"]
+    same("planned", [(o["path"], o["strategy"], o["scope"]) for o in libraries],
+         [(f"lib/lib{name}.so", "farm", "own") for name in ("base", "top")])
+
+
+def states(told):
+    return {os.path.basename(o["path"]): o["state"] for o in json.loads(told)["objects"]}
+
+
+def test_libraries(b):
+    """A library's promise is that of it edited alone; beside other edits it may only cost less."""
+    with_libraries(b)
+    names = ("app", "libbase.so", "libtop.so")
+    told = b.apply("--json")
+    same("first", states(told), dict.fromkeys(names, "edited"))
+    for name in names[1:]:
+        if not Elf(f"{b.store.app}/lib/{name}").run_path().startswith(
+                f"{b.store.app}/nix-support/stormlint/farm:"):
+            raise Failed(f"{name} was not edited")
+    same("again", states(b.apply("--json")), dict.fromkeys(names, "done"))
+
+
+def test_library_breaks_promise(b):
+    """... but not more."""
+    with_libraries(b)
+    plan = b.plan()
+    top = next(o for o in plan["objects"] if o["path"] == "lib/libtop.so")
+    top["storm"]["after"]["failed_opens"] = 0
+    for level in next(o for o in top["options"] if o["standing"] == "chosen")["storm"]:
+        level["after"]["failed_opens"] = 0
+    b.write_plan(plan)
+    b.refuses("libtop.so", "the plan promises 0")
+
+
+def test_check_libraries(b):
+    """No loader starts a library: a plan's are not run."""
+    with_libraries(b)
+    b.apply()
+    told = json.loads(must(b.stormlint, "check", "--json", "--plan", b.plan_file))
+    same("checked", [os.path.basename(p["program"]) for p in told["programs"]], ["app"])
+
+
 def test_copies(b):
     before = snapshot(b.store.app)
     out = f"{b.dir}/copies"
@@ -490,7 +544,8 @@ def test_closure(b):
     same("failed opens", b.storm()["failed_opens"], 0)
 
 
-TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library, test_copies, test_other_hashes, test_stale,
+TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library,
+         test_libraries, test_library_breaks_promise, test_check_libraries, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]
