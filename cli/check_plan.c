@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "planner/plan_json.h"
+#include "planner/promise.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +75,7 @@ const char *check_plan_holds(const struct planned *p, struct arena *arena, const
             *ret_note = "planned for a loader that reads notes, which this one does not";
             return NULL;
         }
-        if (memcmp(&trace.storm, &level->after, sizeof(trace.storm)) != 0)
+        if (!promise_kept(&trace, &level->after))
             return arena_printf(arena,
                                 "not as planned: on %s it fails %u opens and %u stats, and the "
                                 "plan (%s %s) promises %u and %u",

@@ -65,12 +65,6 @@ MUST_CHECK int resolve_plan(struct apply *apply, const struct plan *plan, struct
 
 /* ---- apply_prove.c */
 
-/*
- * Is a storm what the plan promises? A program's exactly. A library's or root's promise is that of
- * it edited alone; where others of its package are edited, too, it may only cost less.
- */
-bool as_promised(const struct target *target, const struct storm *now, const struct storm *plan);
-
 /* The prepared copy is what was intended: facts as edited, files as before, calls as promised. */
 MUST_CHECK int prove_copy(const struct target *target, struct err *err);
 

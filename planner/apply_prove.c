@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "planner/apply_internal.h"
+#include "planner/promise.h"
 
 #include <errno.h>
 #include <string.h>
@@ -94,13 +95,6 @@ static int check_facts(const struct target *t, struct arena *arena, struct err *
 
 /* ---- starts */
 
-bool as_promised(const struct target *t, const struct storm *now, const struct storm *plan)
-{
-    if (t->subject->kind != SUBJECT_PROGRAM)
-        return now->failed_opens <= plan->failed_opens && now->failed_stats <= plan->failed_stats;
-    return memcmp(now, plan, sizeof(*now)) == 0;
-}
-
 static const char *loaded_path(struct arena *arena, const struct loaded *loaded)
 {
     return loaded->node ? world_path(arena, loaded->node) : "the vDSO";
@@ -132,7 +126,7 @@ static int compare_start(const struct target *t, size_t level, const struct trac
     const struct level *l = &t->subject->level[level];
     int r = compare_files(t, &l->trace, after, arena, err);
 
-    if (r == 0 && !as_promised(t, &after->storm, &t->after[level]))
+    if (r == 0 && !promise_kept(after, &t->after[level]))
         r = err_set(err, EIO,
                     "'%s' would fail %u opens and %u stats on %s, and the plan promises %u and %u",
                     t->subject->path, after->storm.failed_opens, after->storm.failed_stats,

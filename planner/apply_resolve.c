@@ -1,6 +1,7 @@
 #include "base/str.h"
 #include "planner/apply_internal.h"
 #include "planner/plan_json.h"
+#include "planner/promise.h"
 
 #include <errno.h>
 #include <string.h>
@@ -197,7 +198,7 @@ static int check_done(struct target *t, struct arena *arena, struct err *err)
                            trace->exit_text);
         if (edits_find(&t->object->edits, EDIT_NOTE, NULL) && !trace->profile.reader)
             continue; /* planned for a loader that reads notes */
-        if (!after || !as_promised(t, &trace->storm, &after[i]))
+        if (!after || !promise_kept(trace, &after[i]))
             return err_set(err, EIO,
                            "'%s' was edited before, and does not start as planned: %u failed opens "
                            "and %u failed stats on %s",

@@ -192,6 +192,28 @@ def test_library_breaks_promise(b):
     b.refuses("libtop.so", "the plan promises 0")
 
 
+def test_program_over_libraries(b):
+    """So may a program that leaves its libraries to search for theirs."""
+    with open(b.store.policy, encoding="utf-8") as file:
+        policy = json.load(file)
+    policy["packages"] = [
+        {"pname": "app", "strategy": "farm", "scope": "own", "reason": "for this test"}]
+    with open(b.store.policy, "w", encoding="utf-8") as file:
+        json.dump(policy, file)
+    with_libraries(b)
+    b.store.program("app", f"-L{b.store.app}/lib", "-Wl,--no-as-needed", "-ltop",
+                    f"-Wl,-rpath,{b.store.app}/lib")
+    b.store.plan(b.stormlint, b.plan_file)
+    obj = b.plan()["objects"][0]
+    same("planned", (obj["path"], obj["strategy"], obj["scope"]), ("bin/app", "farm", "own"))
+    b.apply()
+    if not b.storm()["failed_opens"] < obj["storm"]["after"]["failed_opens"]:
+        raise Failed("its libraries' edits save it nothing: this tests nothing")
+    if "done before" not in b.apply():
+        raise Failed("it is edited twice")
+    must(b.stormlint, "check", "--plan", b.plan_file)
+
+
 def test_check_libraries(b):
     """No loader starts a library: a plan's are not run."""
     with_libraries(b)
@@ -545,7 +567,8 @@ def test_closure(b):
 
 
 TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library,
-         test_libraries, test_library_breaks_promise, test_check_libraries, test_copies, test_other_hashes, test_stale,
+         test_libraries, test_library_breaks_promise, test_program_over_libraries,
+         test_check_libraries, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
          test_foreign_owner, test_json]
