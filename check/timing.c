@@ -86,6 +86,7 @@ static int run_once(const struct timing *t, struct timed *timed, struct command 
                     struct sample *ret, struct err *err)
 {
     const double start = now_us();
+    struct pollfd wait[2];
     pid_t pid = fork();
     bool ended;
     int fd;
@@ -95,8 +96,9 @@ static int run_once(const struct timing *t, struct timed *timed, struct command 
     if (pid == 0)
         become(t, timed->program, command);
     fd = pidfd_open(pid, 0);
-    ended = fd < 0 || t->limit_ms == 0 ||
-            poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, (int)t->limit_ms) > 0;
+    wait[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+    wait[1] = (struct pollfd){.fd = t->interrupt, .events = POLLIN};
+    ended = fd < 0 || (poll(wait, 2, t->limit_ms ? (int)t->limit_ms : -1) > 0 && wait[0].revents);
     if (!ended)
         (void)kill(-pid, SIGKILL);
     if (fd >= 0)
@@ -106,6 +108,8 @@ static int run_once(const struct timing *t, struct timed *timed, struct command 
     ret->wall_us = now_us() - start;
     (void)kill(-pid, SIGKILL); /* what it left running */
     command->pid = pid;
+    if (!ended && wait[1].revents)
+        return err_set(err, EINTR, "interrupted");
     if (!ended)
         return err_set(err, ETIMEDOUT, "'%s' ran longer than %u ms", timed->program, t->limit_ms);
     if (WIFEXITED(timed->status) && WEXITSTATUS(timed->status) == 126)

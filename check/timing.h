@@ -37,9 +37,10 @@ struct timing {
     const char *cwd;
     const char *scratch; /* a private directory */
     unsigned limit_ms;   /* of one run; 0: none */
+    int interrupt;       /* a descriptor: give up as soon as it can be read; -1: none */
 };
 
-/* -ETIMEDOUT: a run was ended by the limit; other negative errno: it could not be run. */
+/* -ETIMEDOUT: a run was ended by the limit; -EINTR: interrupted; other negative errno: it could not be run. */
 MUST_CHECK int timing_run(const struct timing *timing, struct arena *arena, struct err *err);
 
 /* The three numbers of what the loader printed; for tests. False: they are not there. */

@@ -1,36 +1,40 @@
 #include "cli/check_plan.h"
 
 #include "base/str.h"
+#include "cli/options.h"
 #include "planner/plan_json.h"
 #include "planner/promise.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int check_plan_read(const char *path, const char *where, struct arena *arena,
                     struct planned **ret_planned, size_t *ret_n, struct err *err)
 {
     const char *dir = where ? strchr(where, '=') : NULL;
+    struct plan *plan = arena_alloc(arena, sizeof(*plan));
     struct planned *planned;
-    struct plan plan;
     size_t n = 0;
-    int r = plan_read(path, arena, &plan, err);
+    int r = plan_read(path, arena, plan, err);
 
     if (r < 0)
         return r;
-    if (dir && strncmp(where, plan.key.output, (size_t)(dir - where)) != 0)
-        return err_set(err, EINVAL, "'%s' is for output '%s', not for '%s'", path, plan.key.output,
+    if (dir && strncmp(where, plan->key.output, (size_t)(dir - where)) != 0)
+        return err_set(err, EINVAL, "'%s' is for output '%s', not for '%s'", path, plan->key.output,
                        where);
-    planned = arena_calloc(arena, plan.n_objects + 1, sizeof(*planned));
-    for (size_t i = 0; i < plan.n_objects; i++) {
-        const struct plan_object *object = &plan.object[i];
+    planned = arena_calloc(arena, plan->n_objects + 1, sizeof(*planned));
+    for (size_t i = 0; i < plan->n_objects; i++) {
+        const struct plan_object *object = &plan->object[i];
 
         if (!object->expect.interp) /* a library: no loader starts it */
             continue;
         planned[n++] = (struct planned){
-            .program = dir ? str_join(arena, dir + 1, object->path) : object->program,
+            .program = dir ? str_join(arena, options_absolute(arena, dir + 1), object->path)
+                           : object->program,
+            .plan = plan,
             .object = object,
         };
     }
@@ -84,5 +88,39 @@ const char *check_plan_holds(const struct planned *p, struct arena *arena, const
                                 level->after.failed_stats);
     }
     *ret_note = arena_printf(arena, "as planned (%s %s)", p->object->strategy, p->object->scope);
+    return NULL;
+}
+
+static bool same_inode(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+const char *check_plan_unedited(const struct planned *p, const char *before, struct arena *arena,
+                                const char **ret_why)
+{
+    const struct plan_object *of = p->object;
+    const char *path =
+        before ? str_join(arena, before, of->path + (*of->path == '/')) : of->program;
+    const char *hint = before ? "" : " (--before DIR: the package as it was)";
+    CLEANUP(world_closep) struct world *world = NULL;
+    const struct object *object;
+    struct place at;
+    struct err err;
+
+    if (of->edits.n == 0)
+        *ret_why = "the plan leaves it as it is";
+    else if (same_inode(path, p->program))
+        *ret_why = arena_printf(arena, "'%s' is the program that is checked%s", path, hint);
+    else if (world_live("/", geteuid(), getegid(), &world, &err) < 0)
+        *ret_why = arena_strdup(arena, err.text);
+    else if ((at = world_walk(world, NULL, path)).error)
+        *ret_why = arena_printf(arena, "'%s': %s%s", path, strerror(at.error), hint);
+    else if (!(object = world_object(world, at.node)) || !plan_expects(p->plan, of, object, arena))
+        *ret_why = arena_printf(arena, "'%s' is not what the plan was made for%s", path, hint);
+    else
+        return path;
     return NULL;
 }

@@ -8,11 +8,13 @@
 
 #include "base/arena.h"
 
+struct plan;
 struct plan_object;
 
 /* A program that a plan speaks of, and where it is. */
 struct planned {
     const char *program;
+    const struct plan *plan;
     const struct plan_object *object;
 };
 
@@ -29,3 +31,10 @@ MUST_CHECK int check_plan_read(const char *path, const char *where, struct arena
  */
 const char *check_plan_holds(const struct planned *planned, struct arena *arena,
                              const char **ret_note);
+
+/*
+ * The program as it was before the plan was carried out: in the package `before`, or where it was
+ * when the plan was made (NULL), if it is there still. NULL: it is not to be had, and why.
+ */
+const char *check_plan_unedited(const struct planned *planned, const char *before,
+                                struct arena *arena, const char **ret_why);

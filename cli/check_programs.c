@@ -9,6 +9,7 @@
 #include "cli/check_time.h"
 #include "cli/command.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct task {
     bool named;                    /* on the command line, not found in a directory */
     bool done;
     enum check_result result;
-    bool unmeasured;
+    bool unmeasured, untimed;
     char *text;   /* to be printed; NULL: nothing */
     json_t *json; /* NULL unless asked for */
 };
@@ -38,28 +39,28 @@ struct work {
 };
 
 static void render(const struct work *work, struct task *task, const struct checked *checked,
-                   const struct timed *timed)
+                   const struct times *times)
 {
     const struct programs_options *o = work->options;
-    const size_t n_timed = o->rounds ? (o->before ? 2 : 1) : 0;
     size_t size;
     FILE *to;
 
     task->result = checked->result;
     task->unmeasured = checked->unmeasured;
+    task->untimed = times->failed != NULL;
     if (o->json) {
         task->json = check_json(checked);
-        if (n_timed)
-            json_put(task->json, "time", check_time_json(timed, n_timed, o->rounds));
+        if (o->rounds)
+            json_put(task->json, "time", check_time_json(times));
         return;
     }
-    if (o->quiet && checked->result == CHECK_AGREES && !n_timed)
+    if (o->quiet && checked->result == CHECK_AGREES && !o->rounds)
         return;
     to = open_memstream(&task->text, &size);
     if (to) {
         check_text(to, &work->term, checked);
-        if (n_timed)
-            check_time_text(to, timed, n_timed, o->rounds);
+        if (o->rounds)
+            check_time_text(to, times);
         (void)fclose(to);
     }
 }
@@ -79,6 +80,29 @@ static void hold_against_plan(const struct task *task, struct checked *checked, 
     } else {
         checked->note = checked->note ? arena_printf(arena, "%s; %s", note, checked->note) : note;
     }
+}
+
+/* Beside the unedited program, if there is one. */
+static int measure(const struct programs_options *o, const struct task *task, const char *program,
+                   struct arena *arena, struct times *ret_times, struct err *err)
+{
+    int r;
+    struct time_options options = {
+        .check = o->check,
+        .program = program,
+        .before = o->before,
+        .alone = "no unedited program was given (--before FILE)",
+        .rounds = o->rounds,
+    };
+
+    if (task->planned)
+        options.before = check_plan_unedited(task->planned, o->before, arena, &options.alone);
+    r = check_time(&options, arena, ret_times, err);
+    if (r < 0 && r != -EINTR) { /* the others can be timed */
+        ret_times->failed = arena_strdup(arena, err->text);
+        r = 0;
+    }
+    return r;
 }
 
 static struct task *next_task(struct work *work)
@@ -111,7 +135,7 @@ static void *worker(void *data)
 
     while ((task = next_task(work))) {
         CLEANUP(arena_release) struct arena arena = {0};
-        struct timed timed[2];
+        struct times times = {0};
         struct checked checked;
         struct err err = none;
         int r = checker ? 0 : checker_new(work->options->check, &checker, &err);
@@ -121,13 +145,9 @@ static void *worker(void *data)
         if (r == 0 && task->planned)
             hold_against_plan(task, &checked, &arena);
         if (r == 0 && work->options->rounds)
-            r = check_time(&(struct time_options){.check = work->options->check,
-                                                  .program = checked.program,
-                                                  .before = work->options->before,
-                                                  .rounds = work->options->rounds},
-                           &arena, timed, &err);
+            r = measure(work->options, task, checked.program, &arena, &times, &err);
         if (r == 0)
-            render(work, task, &checked, timed);
+            render(work, task, &checked, &times);
         finish_task(work, task, r < 0 ? &err : &none);
     }
     checker_free(checker);
@@ -148,7 +168,7 @@ static bool wait_for(struct work *work, const struct task *task)
 
 struct counts {
     size_t result[3];  /* by enum check_result */
-    size_t incomplete; /* not measured, or named and nothing to compare */
+    size_t incomplete; /* not measured, not timed, or named and nothing to compare */
 };
 
 static void print_task(const struct work *work, struct task *task, struct progress_line *line,
@@ -180,8 +200,8 @@ static bool collect(struct work *work, struct counts *counts, json_t *programs)
         }
         print_task(work, task, &line, programs);
         counts->result[task->result]++;
-        counts->incomplete +=
-            task->result == CHECK_NOT_COMPARABLE && (task->unmeasured || task->named);
+        counts->incomplete += task->untimed || (task->result == CHECK_NOT_COMPARABLE &&
+                                                (task->unmeasured || task->named));
     }
     progress_line_end(&line);
     return true;

@@ -15,7 +15,7 @@ struct programs_options {
     const char *output; /* "NAME=DIR": where the plan's output is now; NULL: where it was */
     unsigned jobs;      /* at a time, at most CHECK_MAX_JOBS; 0: 1 */
     unsigned rounds;    /* timed runs of each; 0: not timed */
-    const char *before; /* the unedited program; NULL: none */
+    const char *before; /* the unedited program, with `plan` the unedited package; NULL: not told */
     bool json, quiet;   /* quiet: programs that agree are not told */
 };
 

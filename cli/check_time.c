@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
-int check_time(const struct time_options *o, struct arena *arena, struct timed *ret_timed,
+int check_time(const struct time_options *o, struct arena *arena, struct times *ret_times,
                struct err *err)
 {
     const struct check_options *check = o->check;
     const char **env = arena_calloc(arena, check->n_env + 4, sizeof(*env));
     struct checker *checker;
-    struct timing timing = {.timed = ret_timed, .rounds = o->rounds, .env = env};
+    struct times times = {.rounds = o->rounds, .alone = o->before ? NULL : o->alone};
+    struct timing timing = {.timed = times.timed, .rounds = o->rounds, .env = env};
     size_t n = 0;
     int r = checker_new(check, &checker, err);
 
@@ -20,6 +21,7 @@ int check_time(const struct time_options *o, struct arena *arena, struct timed *
     timing.scratch = checker_scratch(checker);
     timing.cwd = check->cwd ? check->cwd : timing.scratch;
     timing.limit_ms = check->limit_ms;
+    timing.interrupt = check->interrupt;
     if (check->args) {
         const char **args = arena_calloc(arena, check->n_args + 1, sizeof(*args));
 
@@ -32,11 +34,14 @@ int check_time(const struct time_options *o, struct arena *arena, struct timed *
     env[n++] = "LC_ALL=C";
     for (size_t i = 0; i < check->n_env; i++)
         env[n++] = check->env[i];
-    ret_timed[timing.n_timed++] = (struct timed){.program = o->program};
+    times.timed[times.n++] = (struct timed){.program = o->program};
     if (o->before)
-        ret_timed[timing.n_timed++] = (struct timed){.program = o->before};
+        times.timed[times.n++] = (struct timed){.program = o->before};
+    timing.n_timed = times.n;
     r = timing_run(&timing, arena, err);
     checker_free(checker);
+    if (r == 0)
+        *ret_times = times;
     return r;
 }
 
@@ -110,11 +115,21 @@ static bool has_row(const struct row *row, const struct timed *timed, size_t n)
     return true;
 }
 
-void check_time_text(FILE *to, const struct timed *timed, size_t n, unsigned rounds)
+void check_time_text(FILE *to, const struct times *times)
 {
+    const struct timed *timed = times->timed;
+    const size_t n = times->n;
     const struct row *row;
 
-    fprintf(to, "    medians of %u runs%s\n", rounds, n > 1 ? ", in turns" : "");
+    if (times->failed) {
+        fprintf(to, "    not timed: %s\n", times->failed);
+        return;
+    }
+    fprintf(to, "    medians of %u runs", times->rounds);
+    if (n > 1)
+        fprintf(to, ", in turns with the unedited '%s'\n", timed[1].program);
+    else
+        fprintf(to, "; compared with none: %s\n", times->alone);
     fprintf(to, "    %-20s %12s", "", n > 1 ? "unedited" : "");
     fputs(n > 1 ? "       edited   change\n" : "\n", to);
     for_each (row, rows) {
@@ -144,12 +159,16 @@ static json_t *timed_json(const struct timed *timed)
     return out;
 }
 
-json_t *check_time_json(const struct timed *timed, size_t n, unsigned rounds)
+json_t *check_time_json(const struct times *times)
 {
     json_t *out = json_object();
 
-    json_put_int(out, "runs", rounds);
-    json_put(out, "edited", timed_json(&timed[0]));
-    json_put(out, "unedited", n > 1 ? timed_json(&timed[1]) : json_null());
+    json_put_int(out, "runs", times->rounds);
+    json_put(out, "edited", times->n ? timed_json(&times->timed[0]) : json_null());
+    json_put(out, "unedited", times->n > 1 ? timed_json(&times->timed[1]) : json_null());
+    if (times->n == 1)
+        json_put_text(out, "alone", times->alone);
+    if (times->failed)
+        json_put_text(out, "failed", times->failed);
     return out;
 }

@@ -14,13 +14,22 @@ struct time_options {
     const struct check_options *check;
     const char *program;
     const char *before; /* the unedited program; NULL: none */
+    const char *alone;  /* why there is none */
     unsigned rounds;    /* runs of each */
 };
 
-/* Time a program, in turns with the unedited one. `ret_timed` has room for two, in that order. */
-MUST_CHECK int check_time(const struct time_options *options, struct arena *arena,
-                          struct timed *ret_timed, struct err *err);
+/* What was measured: the program as it is, and what it was. */
+struct times {
+    struct timed timed[2];
+    size_t n;
+    unsigned rounds;
+    const char *alone;  /* n is 1: why it is compared with none */
+    const char *failed; /* n is 0: why nothing was measured */
+};
 
-/* `n` columns, 1 or 2: the program as it is, and what it was. */
-void check_time_text(FILE *to, const struct timed *timed, size_t n, unsigned rounds);
-json_t *check_time_json(const struct timed *timed, size_t n, unsigned rounds);
+/* Time a program, in turns with the unedited one. `alone` is what was told. */
+MUST_CHECK int check_time(const struct time_options *options, struct arena *arena,
+                          struct times *ret_times, struct err *err);
+
+void check_time_text(FILE *to, const struct times *times);
+json_t *check_time_json(const struct times *times);

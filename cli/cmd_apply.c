@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,19 +74,10 @@ static const struct argp_option rows[] = {
     {0},
 };
 
-static const char *absolute(struct options_apply *o, const char *path)
-{
-    char here[PATH_MAX];
-
-    if (*path == '/' || !getcwd(here, sizeof(here)))
-        return arena_strdup(&o->arena, path);
-    return str_join(&o->arena, here, path);
-}
-
 /* Without slashes at its end. */
 static const char *directory(struct options_apply *o, const char *path)
 {
-    char *text = arena_strdup(&o->arena, absolute(o, path));
+    char *text = arena_strdup(&o->arena, options_absolute(&o->arena, path));
 
     for (size_t n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
         text[n - 1] = '\0';

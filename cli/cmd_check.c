@@ -67,7 +67,11 @@ static const struct argp_option rows[] = {
      "Also time the start: medians of N runs, with page faults, memory and the loader's own "
      "statistics",
      0},
-    {"before", OPT_BEFORE, "FILE", 0, "With --time: in turns with FILE, the unedited program", 0},
+    {"before", OPT_BEFORE, "FILE|DIR", 0,
+     "With --time: in turns with FILE, the unedited program; with --plan DIR, the package as it "
+     "was "
+     "(default: where it was when the plan was made, if it is there still)",
+     0},
     {"jobs", OPT_JOBS, "N", 0, "Check this many programs at a time (default: 1)", 0},
     {"no-stop", OPT_NO_STOP, NULL, 0,
      "Let programs run on instead of killing them before their first own instruction", 0},
@@ -111,8 +115,8 @@ static void finish(struct options_check *o, const struct argp_state *state)
     if (o->plan && (o->tree || o->n_programs || o->check.root))
         argp_error(state, "--plan names the programs itself, and goes with neither --tree nor "
                           "--root");
-    if (o->before && (!o->rounds || o->n_programs != 1))
-        argp_error(state, "--before wants --time and one program");
+    if (o->before && (!o->rounds || (!o->plan && o->n_programs != 1)))
+        argp_error(state, "--before wants --time, and one program or a plan");
     if (o->rounds && (o->check.root || o->tree))
         argp_error(state, "--time goes with neither --root nor --tree");
     if (o->tree && o->check.root)
@@ -167,7 +171,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->output = str_unescape(&o->arena, arg);
         return 0;
     case OPT_BEFORE:
-        o->before = str_unescape(&o->arena, arg);
+        o->before = options_absolute(&o->arena, str_unescape(&o->arena, arg));
         return 0;
     case OPT_JOBS:
         o->jobs = number(arg, CHECK_MAX_JOBS, "--jobs", state);

@@ -11,7 +11,6 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,15 +120,6 @@ static const struct argp argp = {
 
 /* ---- setting up */
 
-static const char *absolute(struct arena *arena, const char *path)
-{
-    char here[PATH_MAX];
-
-    if (*path == '/' || !getcwd(here, sizeof(here)))
-        return path;
-    return str_join(arena, here, path);
-}
-
 static void choose_state(struct serve_options *o)
 {
     struct service_options *s = &o->service;
@@ -139,7 +129,7 @@ static void choose_state(struct serve_options *o)
         s->state = given;
     else if (!s->state)
         s->state = arena_printf(&o->common.arena, "%s.d", s->index);
-    s->state = absolute(&o->common.arena, s->state);
+    s->state = options_absolute(&o->common.arena, s->state);
 }
 
 static int check_options(struct serve_options *o, struct policy *policy, struct err *err)
@@ -154,8 +144,8 @@ static int check_options(struct serve_options *o, struct policy *policy, struct 
         return r;
     s->cpu = arena_strdup(&o->common.arena, cpu.name);
     s->policy = policy;
-    s->policy_file = o->policy ? absolute(&o->common.arena, o->policy) : NULL;
-    s->index = absolute(&o->common.arena, options_db(&o->common));
+    s->policy_file = o->policy ? options_absolute(&o->common.arena, o->policy) : NULL;
+    s->index = options_absolute(&o->common.arena, options_db(&o->common));
     s->program = "/proc/self/exe";
     choose_state(o);
     return 0;

@@ -3,6 +3,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,15 @@ void setting_release(struct setting *setting)
 int setting_failure(int error)
 {
     return error == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
+}
+
+const char *options_absolute(struct arena *arena, const char *path)
+{
+    char here[PATH_MAX];
+
+    if (*path == '/' || !getcwd(here, sizeof(here)))
+        return path;
+    return str_join(arena, here, path);
 }
 
 void setting_enter(struct setting *setting, const char *cwd)

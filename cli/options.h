@@ -67,6 +67,9 @@ struct setting {
     struct arena arena;
 };
 
+/* A path of the command line that holds in every working directory: `path`, or one in the arena. */
+const char *options_absolute(struct arena *arena, const char *path);
+
 /* Move to another working directory; NULL: back home. Relative ones start at the present one. */
 void setting_enter(struct setting *setting, const char *cwd);
 

@@ -233,18 +233,38 @@ static void add_rulings(const struct subject *s, struct plan_object *object, str
     }
 }
 
-struct plan_expect plan_expect_of(const struct subject *s, struct arena *arena)
+static struct plan_expect expect_of(const struct policy *policy, const struct object *object,
+                                    const char *interp, struct arena *arena)
 {
+    const char *run_path = object->runpath ? object->runpath : object->rpath;
     struct plan_expect expect = {
-        .needed = arena_calloc(arena, s->object->n_needs + 1, sizeof(*expect.needed)),
-        .interp = hash_free(s->policy, arena, s->interp),
+        .needed = arena_calloc(arena, object->n_needs + 1, sizeof(*expect.needed)),
+        .run_path = hash_free(policy, arena, run_path),
+        .interp = hash_free(policy, arena, interp),
     };
 
-    for (size_t i = 0; i < s->object->n_needs; i++)
-        expect.needed[expect.n_needed++] = hash_free(s->policy, arena, s->object->need[i].name);
-    if (s->object->runpath || s->object->rpath)
-        expect.run_path = hash_free(s->policy, arena, old_run_path(s));
+    for (size_t i = 0; i < object->n_needs; i++)
+        expect.needed[expect.n_needed++] = hash_free(policy, arena, object->need[i].name);
     return expect;
+}
+
+struct plan_expect plan_expect_of(const struct subject *s, struct arena *arena)
+{
+    return expect_of(s->policy, s->object, s->interp, arena);
+}
+
+bool plan_expects(const struct plan *plan, const struct plan_object *of,
+                  const struct object *object, struct arena *arena)
+{
+    const struct policy stores = {.store = plan->store, .n_stores = plan->n_stores};
+    const struct plan_expect now = expect_of(&stores, object, object->interp, arena);
+    bool same = now.n_needed == of->expect.n_needed &&
+                str_same(now.run_path, of->expect.run_path) &&
+                str_same(now.interp, of->expect.interp);
+
+    for (size_t i = 0; i < now.n_needed && same; i++)
+        same = strcmp(now.needed[i], of->expect.needed[i]) == 0;
+    return same;
 }
 
 void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)

@@ -105,6 +105,10 @@ void plan_add(struct plan *plan, const struct decision *decision, struct arena *
 /* What the program of a subject is like now, paths without hashes. */
 struct plan_expect plan_expect_of(const struct subject *subject, struct arena *arena);
 
+/* Has a program the facts that an object of a plan was planned for, whatever its store paths? */
+bool plan_expects(const struct plan *plan, const struct plan_object *of,
+                  const struct object *object, struct arena *arena);
+
 /* The option chosen for an object; never NULL. */
 const struct plan_option *plan_chosen(const struct plan_object *object);
 

@@ -146,6 +146,70 @@ def test_own_library(b):
     must(b.stormlint, "check", b.path())
 
 
+def timed(b, *args, status=0):
+    done = run(b.stormlint, "check", "--json", "--time", "2", *args)
+    same(f"check --time {args}", done.returncode, status)
+    return [p["time"] for p in json.loads(done.stdout)["programs"]]
+
+
+def test_check_time(b):
+    """The unedited program is found where the plan was made, or in the package as it was."""
+    plan = ("--plan", b.plan_file)
+    old = f"{b.dir}/old"
+    shutil.copytree(b.store.app, old)
+    new = b.store.package(81, "app-1.0")
+    shutil.copytree(b.store.app, new)
+    must(b.stormlint, "apply", b.plan_file, "--output", f"out={new}")
+    told, = timed(b, *plan, "--output", f"out={new}")
+    same("edited", told["edited"]["program"], f"{new}/bin/app")
+    same("unedited", told["unedited"]["program"], b.path())
+    same("sizes", (told["edited"]["file_bytes"], told["unedited"]["file_bytes"]),
+         (os.path.getsize(f"{new}/bin/app"), os.path.getsize(b.path())))
+    text = must(b.stormlint, "check", "--time", "2", *plan, "--output", f"out={new}")
+    if f"in turns with the unedited '{b.path()}'" not in text or " change\n" not in text:
+        raise Failed(f"it does not say what is compared: {text}")
+    b.apply()
+    told, = timed(b, *plan)
+    same("in place", told["unedited"], None)
+    if f"'{b.path()}' is the program that is checked" not in told["alone"]:
+        raise Failed(f"it does not say why: {told}")
+    told, = timed(b, *plan, "--before", old)
+    same("unedited", told["unedited"]["program"], f"{old}/bin/app")
+    told, = timed(b, *plan, "--output", f"out={new}")
+    if "not what the plan was made for" not in told["alone"]:
+        raise Failed(f"an edited program passes for the unedited one: {told}")
+    told, = timed(b, *plan, "--before", f"{b.dir}/nowhere")
+    if "No such file" not in told["alone"]:
+        raise Failed(f"it does not say why: {told}")
+    same("measured all the same", told["edited"]["file_bytes"], os.path.getsize(b.path()))
+    told, = timed(b, b.path())
+    if "--before FILE" not in told["alone"]:
+        raise Failed(f"it does not say how: {told}")
+    done = subprocess.run([b.stormlint, "check", "--json", "--time", "2", "--before", "bin/app",
+                           b.path()], cwd=old, stdout=subprocess.PIPE, check=True)
+    same("a relative path", json.loads(done.stdout)["programs"][0]["time"]["unedited"]["program"],
+         f"{old}/bin/app")
+
+
+def test_check_time_nothing_planned(b):
+    with open(b.store.policy, encoding="utf-8") as file:
+        policy = json.load(file)
+    policy.update(min_saving=100000, lift_saving=100000)
+    with open(b.store.policy, "w", encoding="utf-8") as file:
+        json.dump(policy, file)
+    b.store.plan(b.stormlint, b.plan_file)
+    told, = timed(b, "--plan", b.plan_file)
+    same("why", told["alone"], "the plan leaves it as it is")
+
+
+def test_check_time_limit(b):
+    """Who does not end is told, and the others are timed."""
+    b.store.program("slow", text="#include <unistd.h>\nint main(void) { return pause(); }")
+    slow, other = timed(b, "--limit", "1", b.path("slow"), b.path(), status=3)
+    same("slow", (slow["edited"], "longer than 1000 ms" in slow["failed"]), (None, True))
+    same("other", other["edited"]["program"], b.path())
+
+
 def with_libraries(b):
     """Two libraries of the package, both worth an edit; libtop's start includes libbase's."""
     os.makedirs(f"{b.store.app}/lib")
@@ -566,7 +630,8 @@ def test_closure(b):
     same("failed opens", b.storm()["failed_opens"], 0)
 
 
-TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_own_library,
+TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_check_time, test_check_time_nothing_planned,
+         test_check_time_limit, test_own_library,
          test_libraries, test_library_breaks_promise, test_program_over_libraries,
          test_check_libraries, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,

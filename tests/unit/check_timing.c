@@ -40,6 +40,7 @@ static int time_true(const char *const *args, unsigned limit_ms, struct timed *t
                                   .env = env,
                                   .cwd = "/",
                                   .scratch = mkdtemp(dir),
+                                  .interrupt = -1,
                                   .limit_ms = limit_ms};
     int r = timing_run(&timing, arena, err);
 
