@@ -51,7 +51,7 @@ handler get_diff;
 handler list_jobs, get_job, cancel_job;
 
 /* ---- api_page.c */
-handler get_start, get_table, get_file;
+handler get_start, get_page, get_table, get_file;
 
 /* ---- shared */
 

@@ -191,29 +191,74 @@ int get_table(struct query *query, struct reply *reply, struct err *err)
     return reply_html(&html, reply);
 }
 
+/* ---- the dashboard: index.html, and what stands in it where there are no scripts */
+
+/* The route that lists programs for people: its parameters are the table's. */
+static const struct route *table_route(void)
+{
+    size_t n;
+    const struct route *route = routes(&n);
+
+    while (strcmp(route->id, "table") != 0)
+        route++;
+    return route;
+}
+
+/* `html` where the mark is. */
+static int reply_index(struct query *query, const struct asset *index, const char *html,
+                       struct reply *reply)
+{
+    struct str page = {.arena = query->arena}, whole = {.arena = query->arena};
+    const char *mark;
+
+    str_add_n(&page, (const char *)index->bytes, index->len);
+    mark = strstr(page.text, MARK);
+    if (!mark)
+        return reply_html(&page, reply);
+    str_add_n(&whole, page.text, (size_t)(mark - page.text));
+    str_add(&whole, html);
+    str_add(&whole, mark + strlen(MARK));
+    return reply_html(&whole, reply);
+}
+
+static int find_index(struct query *query, struct asset *ret_index, struct err *err)
+{
+    return asset_find(service_options(query->service)->web, "index.html", query->arena, ret_index,
+                      err);
+}
+
 int get_start(struct query *query, struct reply *reply, struct err *err)
 {
     struct str html = {.arena = query->arena};
-    struct asset page;
-    const char *mark;
-    int r;
+    struct query table = *query;
+    struct asset index;
+    struct err ignored;
+    int r = 0;
 
-    if (asset_find(service_options(query->service)->web, "index.html", query->arena, &page, err) <
-        0)
-        return get_table(query, reply, err);
-    str_add_n(&html, (const char *)page.bytes, page.len);
-    mark = strstr(html.text, MARK);
-    if (mark) {
-        const char *whole = html.text;
+    table.route = table_route();
+    table.n_arguments = 0; /* the page's own */
+    if (find_index(query, &index, &ignored) < 0)
+        return query->snapshot ? get_table(&table, reply, err)
+                               : err_set(err, EAGAIN, "there is no index yet");
+    if (query->snapshot)
+        r = table_html(&table, &html, err);
+    else
+        str_add(&html, "<p>There is no index yet.</p>");
+    return r < 0 ? r : reply_index(query, &index, html.text, reply);
+}
 
-        html = (struct str){.arena = query->arena};
-        str_add_n(&html, whole, (size_t)(mark - whole));
-        r = table_html(query, &html, err);
-        if (r < 0)
-            return r;
-        str_add(&html, mark + strlen(MARK));
-    }
-    return reply_html(&html, reply);
+int get_page(struct query *query, struct reply *reply, struct err *err)
+{
+    struct asset index;
+    int r = find_index(query, &index, err);
+
+    if (r < 0)
+        return r;
+    return reply_index(query, &index,
+                       "<p>This page is made by scripts. Without them there are <a "
+                       "href=\"/table\">the worst offenders as a plain table</a> and <a "
+                       "href=\"/openapi.json\">everything as JSON</a>.</p>",
+                       reply);
 }
 
 int get_file(struct query *query, struct reply *reply, struct err *err)
