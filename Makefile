@@ -53,6 +53,9 @@ LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
 NET_LIBS := $(shell pkg-config --libs $(NET_PKGS) 2>/dev/null)
 
+# the dashboard's sources; empty: without it
+WEB    ?= web
+
 # one short line a step; V=1 shows the commands
 Q      := $(if $(V),,@)
 say     = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$(2)')
@@ -96,7 +99,7 @@ endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
 $(O)/libbase.a: $(O)/gen/schema.o
 $(O)/liblinter.a: $(O)/gen/rule_pages.o
-$(O)/libserver.a: $(O)/gen/api_schemas.o $(O)/gen/assets.o
+$(O)/libserver.a: $(O)/gen/api_schemas.o $(O)/gen/$(if $(WEB),assets,no_assets).o
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
@@ -145,6 +148,22 @@ build/npm/.stamp: tests/npm/package-lock.json
 	$(Q)cd build/npm && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
+# what the dashboard is made of (web/package-lock.json); `make WEB=` builds without it
+build/npm-web/.stamp: web/package-lock.json
+	@mkdir -p build/npm-web
+	$(call say,NPM,$<)
+	$(Q)cp web/package.json web/package-lock.json build/npm-web/
+	$(Q)cd build/npm-web && npm ci --ignore-scripts --no-audit --no-fund --silent || \
+	  { echo "the dashboard's libraries cannot be had from npm; 'make WEB=' builds without the dashboard" >&2; exit 1; }
+	@touch $@
+
+# its files as they are served: stormlint serve --web build/site
+site: build/site/.stamp
+build/site/.stamp: tools/site build/npm-web/.stamp $(sort $(shell find web 2>/dev/null))
+	$(call say,SITE,$(@D))
+	$(Q)tools/site web build/npm-web/node_modules build/site
+	@touch $@
+
 # the pages of the rules are compiled in, too: id, text, id, text, ...
 $(O)/gen/rule_pages.c: $(sort $(wildcard docs/rules/*.md))
 	@mkdir -p $(@D)
@@ -157,10 +176,12 @@ $(O)/gen/api_schemas.c: server/schemas.json
 	@mkdir -p $(@D)
 	@{ echo 'extern const char api_schemas[];'; echo 'const char api_schemas[] ='; \
 	   sed 's/\\/\\\\/g; s/"/\\"/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
-WEB := $(sort $(shell find web -type f 2>/dev/null))
-$(O)/gen/assets.c: tools/assets $(WEB)
+$(O)/gen/assets.c: tools/assets build/site/.stamp
 	@mkdir -p $(@D)
-	@tools/assets web > $@
+	@tools/assets build/site > $@
+$(O)/gen/no_assets.c: tools/assets
+	@mkdir -p $(@D)
+	@tools/assets > $@
 
 # rebuild when the compiler or its flags change
 $(O)/flags: FORCE
@@ -240,7 +261,7 @@ SRC := $(sort $(wildcard main*.c no_db.c $(LAYERS:%=%/*.c) resolver/module/*.c t
 HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) resolver/module/*.h tests/*.h tests/*/*.h))
 SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 
-lint:
+lint: npm site
 	@tools/deps lint
 	clang-format --dry-run -Werror $(SRC) $(HDR)
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability --inline-suppr \
@@ -248,12 +269,16 @@ lint:
 	  '-Djson_object_foreach(object,key,value)=while(next(&key,&value))' \
 	  '-Djson_array_foreach(array,index,value)=while(next(&index,&value))' $(SRC)
 	shellcheck $(SCRIPTS)
+	build/npm/node_modules/.bin/biome check --error-on-warnings
+	node tests/web/types.mjs build/web-types/schemas.d.ts
+	build/npm/node_modules/.bin/tsc -p web
 	codespell --ignore-words=tests/codespell-words $(shell git ls-files | grep -v '\.gz$$\|/corpus/')
 tidy:
 	@tools/deps lint
 	clang-tidy --quiet $(filter-out tests/% resolver/module/%,$(SRC)) -- $(CPPFLAGS) -std=gnu17
 fmt:
 	clang-format -i $(SRC) $(HDR)
+	@! [ -e build/npm/.stamp ] || build/npm/node_modules/.bin/biome check --write
 
 # no layer includes one that is not in its list; each library has one door
 layers: $(LAYERS:%=layer-%) layer-resolver-alone
@@ -316,6 +341,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all apply-world demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-http bench-scale npm $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-http bench-scale npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

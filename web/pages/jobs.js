@@ -1,0 +1,2 @@
+import { html } from '../html.js';
+export const Page = () => html`<h1>jobs</h1>`;

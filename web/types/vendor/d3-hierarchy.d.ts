@@ -1,0 +1,1 @@
+export * from '../../../build/npm/node_modules/@types/d3-hierarchy';

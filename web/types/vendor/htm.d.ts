@@ -1,0 +1,1 @@
+export { default } from '../../../build/npm-web/node_modules/htm/dist/htm';

@@ -1,0 +1,1 @@
+export * from '../../../build/npm-web/node_modules/preact/src/index';
