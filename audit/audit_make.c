@@ -108,7 +108,7 @@ static void plan_programs(const struct making *m)
     struct audit *a = m->audit;
 
     for (size_t i = 0; i < a->n_programs && m->options->policy; i++) {
-        if (storm_failed(&a->program[i].storm) >= m->options->policy->min_saving)
+        if (a->program[i].storm.failed_opens >= m->options->policy->min_saving)
             plan_program(m, &a->program[i]);
         progress_update(m->options->lint.progress, "plans", i + 1, a->n_programs);
     }

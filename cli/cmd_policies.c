@@ -57,7 +57,7 @@ static void print_text(const struct policy *p, const char *summary)
     printf("  reader            %s\n", p->resolver ? "resolver" : reader_name(p->reader));
     printf("  CPU               %s\n", p->cpu ? p->cpu : CPU_POLICY);
     printf("  absolute paths    %s\n", p->absolute ? "may be chosen" : "are not chosen");
-    printf("  saving at least   %u failed calls and %u %%; lifting %u more than scope own\n",
+    printf("  saving at least   %u failed opens and %u %%; lifting %u more than scope own\n",
            p->min_saving, p->min_percent, p->lift_saving);
     printf("  small graph       up to %u libraries\n", p->small_graph);
     printf("  required         ");

@@ -246,6 +246,8 @@ static int replan(struct target *t, struct arena *arena, struct err *err)
 
     if (r < 0)
         return r;
+    if (t->object->edits.n) /* the plan has found its package worth an edit */
+        decide_along(d);
     t->applied.replanned = true;
     t->applied.strategy = d->option[d->chosen].strategy->name;
     t->applied.scope = scope_name(d->option[d->chosen].strategy->scope);

@@ -71,16 +71,35 @@ static uint64_t saving(const struct decision *d, enum method method)
     return before > after ? before - after : 0;
 }
 
+static uint32_t failed_opens(const struct decision *d, enum method method)
+{
+    if (method == METHOD_NONE || !d->option[method].judged)
+        return d->subject->trace->storm.failed_opens;
+    return d->option[method].verdicts.after[d->subject->policy_level].failed_opens;
+}
+
+static uint32_t saved_opens(const struct decision *d, enum method method)
+{
+    uint32_t before = failed_opens(d, METHOD_NONE), after = failed_opens(d, method);
+
+    return before > after ? before - after : 0;
+}
+
 /*
- * Does a start save what the policy asks for, so many failed calls and such a part of them? What
+ * Does a start save what the policy asks for, so many failed opens and such a part of them? What
  * declared dlopens cost more then must not eat it up.
  */
 static bool is_worth_it(const struct decision *d, enum method method)
 {
     const struct policy *p = d->subject->policy;
+    const uint64_t saved = saved_opens(d, method);
 
-    return saving(d, method) >= p->min_saving && saving(d, method) > dlopen_loss(d, method) &&
-           saving(d, method) * 100 >= option_failed(d, METHOD_NONE) * p->min_percent;
+    uint32_t least = d->along ? 1 : p->min_saving;
+
+    if (method == METHOD_NOTE_CLOSURE) /* that has a minimum of its own, which its gate has seen */
+        least = 1;
+    return saved >= least && saving(d, method) > dlopen_loss(d, method) &&
+           saved * 100 >= (uint64_t)failed_opens(d, METHOD_NONE) * p->min_percent;
 }
 
 /* What the policy says about this package by name; NULL: nothing. */
@@ -141,24 +160,26 @@ static bool nothing_safe(const struct decision *d, enum method *ret_method, cons
 
 static bool not_worth_it(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
-    uint64_t best = 0, loss = 0;
+    uint64_t loss = 0;
+    uint32_t best = 0;
     size_t i;
 
     for (i = 0; i < N_METHODS; i++) {
         if (stands(d, (enum method)i) && is_worth_it(d, (enum method)i))
             return false;
-        if (stands(d, (enum method)i) && saving(d, (enum method)i) > best) {
-            best = saving(d, (enum method)i);
+        if (stands(d, (enum method)i) && saved_opens(d, (enum method)i) > best) {
+            best = saved_opens(d, (enum method)i);
             loss = dlopen_loss(d, (enum method)i);
         }
     }
     *ret_method = METHOD_NONE;
     *ret_reason = arena_printf(
         d->subject->arena,
-        "not worth an edit: of %" PRIu64 " failed calls at most %" PRIu64
-        " would be saved (the policy asks for %u, and %u %%)%s",
-        option_failed(d, METHOD_NONE), best, d->subject->policy->min_saving,
+        "not worth an edit: of %" PRIu32 " failed opens at most %" PRIu32
+        " would be saved (the policy asks for %u, and %u %%%s)%s",
+        failed_opens(d, METHOD_NONE), best, d->subject->policy->min_saving,
         d->subject->policy->min_percent,
+        d->subject->kind == SUBJECT_PROGRAM ? ", of a program or of a package's together" : "",
         loss ? arena_printf(d->subject->arena,
                             "; its declared dlopens would then fail %" PRIu64 " calls more", loss)
              : "");
@@ -182,7 +203,7 @@ static bool resolver_there(const struct decision *d, enum method *ret_method,
                            const char **ret_reason)
 {
     if (!d->subject->policy->resolver || !would_do(d, METHOD_NOTE_CLOSURE) ||
-        saving(d, METHOD_NOTE_CLOSURE) < d->subject->policy->min_saving)
+        !is_worth_it(d, METHOD_NOTE_CLOSURE))
         return false;
     if (would_do(d, METHOD_FARM_LIFTED) &&
         option_failed(d, METHOD_FARM_LIFTED) < option_failed(d, METHOD_NOTE_CLOSURE))
@@ -299,7 +320,9 @@ static const struct branch table[] = {
     {"pinned", "the policy names a strategy for the package, and it passes: that one; else none",
      pinned_by_policy},
     {"nothing-safe", "no strategy passes its gates and criteria: none", nothing_safe},
-    {"not-worth-it", "the best of them saves less than min_saving failed calls: none",
+    {"not-worth-it",
+     "the best of them saves less than min_saving failed opens or min_percent of them, the "
+     "package's programs together do, too, or declared dlopens would lose as much: none",
      not_worth_it},
     {"absolute-asked", "the policy asks for absolute paths: absolute, lifted before own",
      absolute_asked},
@@ -427,6 +450,9 @@ static void settle(struct decision *d)
     const struct branch *b;
     size_t i;
 
+    for (i = 0; i < N_METHODS; i++) /* chosen when it was settled before */
+        if (d->option[i].standing == STANDING_CHOSEN)
+            d->option[i].standing = STANDING_LOST;
     for (b = table; b->id; b++)
         if (b->settle(d, &d->chosen, &d->reason))
             break;
@@ -445,7 +471,7 @@ static void settle(struct decision *d)
     }
 }
 
-/* Failed calls that the subject's own needed names cost: what scope own could save at most. */
+/* Failed opens that the subject's own needed names cost: what scope own could save at most. */
 static uint64_t own_failed(const struct subject *s)
 {
     uint64_t n = 0;
@@ -454,7 +480,8 @@ static uint64_t own_failed(const struct subject *s)
     for (i = 0; i < s->trace->n_calls; i++) {
         const struct call *c = &s->trace->call[i];
 
-        n += c->error && !c->phase && c->request >= 0 && s->trace->request[c->request].asker == 0;
+        n += c->kind == CALL_OPEN && c->error && !c->phase && c->request >= 0 &&
+             s->trace->request[c->request].asker == 0;
     }
     return n;
 }
@@ -474,7 +501,7 @@ static bool needs_libc_only(const struct subject *s)
 /* What need not be tried for a file that is no program; NULL: try. */
 static const char *not_worth_a_try(const struct subject *s)
 {
-    uint64_t most = s->kind == SUBJECT_LIBRARY ? own_failed(s) : storm_failed(&s->trace->storm);
+    uint64_t most = s->kind == SUBJECT_LIBRARY ? own_failed(s) : s->trace->storm.failed_opens;
 
     if (s->kind == SUBJECT_PROGRAM)
         return NULL;
@@ -484,7 +511,7 @@ static const char *not_worth_a_try(const struct subject *s)
         return NULL;
     return arena_printf(
         s->arena,
-        "not worth an edit: its %s cost %" PRIu64 " failed calls at most (the policy asks for %u)",
+        "not worth an edit: its %s cost %" PRIu64 " failed opens at most (the policy asks for %u)",
         s->kind == SUBJECT_LIBRARY ? "own needed names" : "libraries", most, s->policy->min_saving);
 }
 
@@ -544,4 +571,15 @@ int decide(const struct subject *s, struct decision *ret_decision, struct err *e
         settle(&d);
     *ret_decision = d;
     return 0;
+}
+
+uint32_t decision_saves(const struct decision *decision)
+{
+    return saved_opens(decision, decision->chosen);
+}
+
+void decide_along(struct decision *decision)
+{
+    decision->along = true;
+    settle(decision);
 }

@@ -38,6 +38,7 @@ struct decision {
     enum method chosen;
     const char *rule;   /* the branch that decided */
     const char *reason; /* a sentence */
+    bool along;         /* its package is worth an edit: what little it saves is saved, too */
 };
 
 /* One branch of the decision rule. */
@@ -54,6 +55,15 @@ const struct branch *branches(void);
 
 MUST_CHECK int decide(const struct subject *subject, struct decision *ret_decision,
                       struct err *err);
+
+/*
+ * Settle again for a program whose package is edited anyway: the policy's minimum saving is about
+ * packages, so that it need not be reached by this program alone. Nothing is simulated again.
+ */
+void decide_along(struct decision *decision);
+
+/* Failed opens that a start saves by what was chosen. */
+uint32_t decision_saves(const struct decision *decision);
 
 /* Failed opens and stats of a start with this option, on the policy's level. */
 uint64_t option_failed(const struct decision *decision, enum method method);

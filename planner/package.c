@@ -209,62 +209,156 @@ static bool clashes(const struct plan *plan, const struct decision *d)
     return false;
 }
 
-static int decide_for(const struct subject_query *query, struct arena *arena,
-                      struct decision *ret_decision, struct err *err)
-{
-    struct subject *subject = arena_alloc(arena, sizeof(*subject));
-    int r = subject_init(subject, query, arena, err);
-
-    if (r == 0 && (r = decide(subject, ret_decision, err)) < 0)
-        subject_release(subject);
-    return r;
-}
-
 static void release(struct decision *d)
 {
     subject_release((struct subject *)(uintptr_t)d->subject);
 }
 
+/*
+ * Planning a package. What little a program saves may still be worth it for the package, of which
+ * nothing is known before its last program: such decisions are kept, and settled in the end.
+ *
+ *	subjects ---decide---> plan.object[0] [1] [2] ...
+ *	                             kept ------^         saves too little by itself
+ */
+struct kept {
+    struct decision decision;
+    struct program program;
+    size_t object; /* of the plan */
+};
+
+struct planning {
+    const struct subject_query *query;
+    struct arena *arena;
+    struct plan plan;
+    const struct subject *first;
+    struct kept *kept;
+    size_t n_kept;
+    uint64_t opens, saved; /* failed ones of all programs: as built, saved by the plan */
+};
+
+static void put(struct planning *p, const struct decision *d, size_t object)
+{
+    plan_put(&p->plan, object, d, p->arena);
+    p->saved += d->subject->kind == SUBJECT_PROGRAM ? decision_saves(d) : 0;
+}
+
+static int decide_for(const struct planning *p, const struct program *program, const char *farm,
+                      struct decision *ret_decision, struct err *err)
+{
+    struct subject *subject = arena_alloc(p->arena, sizeof(*subject));
+    struct subject_query q = *p->query;
+    int r;
+
+    q.program = program->path;
+    q.env = program->env;
+    q.n_env = program->n_env;
+    q.wrapper = program->wrapper;
+    q.kind = (enum subject_kind)program->kind;
+    q.farm = farm ? farm : p->query->farm;
+    r = subject_init(subject, &q, p->arena, err);
+    if (r == 0 && (r = decide(subject, ret_decision, err)) < 0)
+        subject_release(subject);
+    return r;
+}
+
+static const char *own_farm(const struct planning *p, const struct subject *s)
+{
+    return arena_printf(p->arena, "%s-%s", s->farm, str_base(s->path));
+}
+
+static int plan_one(struct planning *p, const struct program *program, struct err *err)
+{
+    struct decision d;
+    const char *farm;
+    int r = decide_for(p, program, NULL, &d, err);
+
+    if (r == -ENOENT && program->kind != SUBJECT_PROGRAM)
+        return 0; /* no loader lies in its run path: nothing is known of who loads it */
+    if (r < 0)
+        return r;
+    if (p->plan.n_objects == 0) {
+        plan_init(&p->plan, d.subject, p->arena);
+        p->first = d.subject;
+    } else if (!str_same(p->first->package, d.subject->package)) {
+        release(&d);
+        return err_set(err, EINVAL, "'%s' and '%s' are not of one package", p->first->program,
+                       program->path);
+    }
+    if (clashes(&p->plan, &d)) {
+        farm = own_farm(p, d.subject);
+        release(&d);
+        if ((r = decide_for(p, program, farm, &d, err)) < 0)
+            return r;
+    }
+    put(p, &d, p->plan.n_objects);
+    if (d.subject->kind == SUBJECT_PROGRAM)
+        p->opens += d.subject->trace->storm.failed_opens;
+    if (d.subject->kind != SUBJECT_PROGRAM || strcmp(d.rule, "not-worth-it") != 0) {
+        release(&d);
+        return 0;
+    }
+    p->kept = arena_grow(p->arena, p->kept, p->n_kept, sizeof(*p->kept));
+    p->kept[p->n_kept++] = (struct kept){d, *program, p->plan.n_objects - 1};
+    return 0;
+}
+
+/* A program that goes along with the others of its package. */
+static int plan_along(struct planning *p, const struct kept *kept, struct err *err)
+{
+    struct decision apart;
+    int r;
+
+    if (!clashes(&p->plan, &kept->decision)) {
+        put(p, &kept->decision, kept->object);
+        return 0;
+    }
+    r = decide_for(p, &kept->program, own_farm(p, kept->decision.subject), &apart, err);
+    if (r < 0)
+        return r;
+    decide_along(&apart);
+    put(p, &apart, kept->object);
+    release(&apart);
+    return 0;
+}
+
+/* The programs that save too little by themselves. */
+static int plan_kept(struct planning *p, struct err *err)
+{
+    const struct policy *policy = p->query->policy;
+    uint64_t saved = p->saved;
+    size_t i;
+    int r = 0;
+
+    for (i = 0; i < p->n_kept; i++) {
+        decide_along(&p->kept[i].decision);
+        saved += decision_saves(&p->kept[i].decision);
+    }
+    if (saved < policy->min_saving || saved * 100 < p->opens * policy->min_percent)
+        return 0;
+    for (i = 0; i < p->n_kept && r == 0; i++)
+        r = plan_along(p, &p->kept[i], err);
+    return r;
+}
+
 int package_plan(const struct subject_query *query, const struct program *program, size_t n,
                  struct arena *arena, struct plan *ret_plan, struct err *err)
 {
-    struct plan plan = {0};
-    struct subject_query q = *query;
-    const char *package = NULL;
-    struct decision d;
+    struct planning p = {.query = query, .arena = arena};
     size_t i;
-    int r;
+    int r = 0;
 
-    for (i = 0; i < n; i++) {
-        q.program = program[i].path;
-        q.env = program[i].env;
-        q.n_env = program[i].n_env;
-        q.wrapper = program[i].wrapper;
-        q.kind = (enum subject_kind)program[i].kind;
-        q.farm = query->farm;
-        r = decide_for(&q, arena, &d, err);
-        if (r == -ENOENT && q.kind != SUBJECT_PROGRAM)
-            continue; /* no loader lies in its run path: nothing is known of who loads it */
-        if (r < 0)
-            return r;
-        if (plan.n_objects == 0) {
-            plan_init(&plan, d.subject, arena);
-            package = d.subject->package;
-        } else if (!str_same(package, d.subject->package))
-            return err_set(err, EINVAL, "'%s' and '%s' are not of one package", program[0].path,
-                           program[i].path);
-        if (clashes(&plan, &d)) {
-            q.farm = arena_printf(arena, "%s-%s", d.subject->farm, str_base(d.subject->path));
-            release(&d);
-            if ((r = decide_for(&q, arena, &d, err)) < 0)
-                return r;
-        }
-        plan_add(&plan, &d, arena);
-        release(&d);
-    }
-    if (plan.n_objects == 0) /* libraries whose run paths lead to no loader */
+    for (i = 0; i < n && r == 0; i++)
+        r = plan_one(&p, &program[i], err);
+    if (r == 0)
+        r = plan_kept(&p, err);
+    for (i = 0; i < p.n_kept; i++)
+        release(&p.kept[i].decision);
+    if (r < 0)
+        return r;
+    if (p.plan.n_objects == 0) /* libraries whose run paths lead to no loader */
         return err_set(err, ENODATA,
                        "there is nothing in it that a loader loads, as far as can be told");
-    *ret_plan = plan;
+    *ret_plan = p.plan;
     return 0;
 }

@@ -267,15 +267,16 @@ bool plan_expects(const struct plan *plan, const struct plan_object *of,
     return same;
 }
 
-void plan_add(struct plan *plan, const struct decision *d, struct arena *arena)
+void plan_put(struct plan *plan, size_t n, const struct decision *d, struct arena *arena)
 {
     const struct subject *s = d->subject;
     const struct candidate *chosen = &d->option[d->chosen];
     struct plan_object *object;
     size_t i;
 
-    plan->object = arena_grow(arena, plan->object, plan->n_objects, sizeof(*plan->object));
-    object = &plan->object[plan->n_objects++];
+    if (n == plan->n_objects)
+        plan->object = arena_grow(arena, plan->object, plan->n_objects++, sizeof(*plan->object));
+    object = &plan->object[n];
     *object = (struct plan_object){
         .path = s->package ? s->path + strlen(s->package) + 1 : s->path,
         .soname = s->soname ? arena_strdup(arena, s->soname) : NULL,

@@ -1,7 +1,7 @@
 /*
  * Plans: what is to be done with a package, as data that outlives everything it was made from.
  *
- *	plan_add(&plan, &decision, &arena);	one object more
+ *	plan_put(&plan, n, &decision, &arena);	one object more
  *	plan_write(...), plan_read(...)		planner/plan_json.h
  *
  * A store path's hash changes as soon as a plan is carried out, so that a plan is keyed by (system,
@@ -97,10 +97,10 @@ struct plan {
 void plan_init(struct plan *ret_plan, const struct subject *subject, struct arena *arena);
 
 /*
- * Add the object of a decision. Texts are borrowed from the decision's arena, none from the world:
- * a plan outlives it.
+ * Make the object of a decision the plan's n-th: one more, or in place of the one that is there.
+ * Texts are borrowed from the decision's arena, none from the world: a plan outlives it.
  */
-void plan_add(struct plan *plan, const struct decision *decision, struct arena *arena);
+void plan_put(struct plan *plan, size_t n, const struct decision *decision, struct arena *arena);
 
 /* What the program of a subject is like now, paths without hashes. */
 struct plan_expect plan_expect_of(const struct subject *subject, struct arena *arena);

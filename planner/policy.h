@@ -30,8 +30,8 @@ struct policy {
     bool absolute;           /* absolute paths are asked for: they may be chosen */
     bool cautious; /* every object that could locate itself keeps its path, reviewed or not */
     uint32_t small_graph;   /* libraries: up to so many are not lifted */
-    uint32_t min_saving;    /* failed calls a start must save to be worth an edit at all */
-    uint32_t min_percent;   /* ... and which part of the failed calls as built */
+    uint32_t min_saving;    /* failed opens that a start, or a package's programs, must save */
+    uint32_t min_percent;   /* ... and which part of the failed opens as built */
     uint32_t reader_saving; /* failed calls that a start must have for a closure note */
     uint32_t lift_saving;   /* failed calls that lifting must save beyond scope own */
 

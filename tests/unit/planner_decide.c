@@ -31,12 +31,18 @@ static struct store *chain(size_t n, const char *program)
     return store;
 }
 
-static void decide_for(struct store *store, struct subject *s, struct decision *ret_decision)
+static void decide_for_program(struct store *store, const char *program, struct subject *s,
+                               struct decision *ret_decision)
 {
     struct err err;
 
-    store_subject(store, "app/bin/app", s);
+    store_subject(store, program, s);
     assert_int_equal(decide(s, ret_decision, &err), 0);
+}
+
+static void decide_for(struct store *store, struct subject *s, struct decision *ret_decision)
+{
+    decide_for_program(store, "app/bin/app", s, ret_decision);
 }
 
 static void expect(const struct decision *d, enum method method, const char *rule)
@@ -66,8 +72,9 @@ static void a_deep_graph_is_lifted(void **state UNUSED)
 
 static void a_small_graph_gets_scope_own(void **state UNUSED)
 {
-    static const struct store_object wide = {"app/bin/app", .needed = "lib4.so lib3.so lib2.so",
-                                             .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    static const struct store_object wide = {
+        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+        .run_path = "@n0/lib:@n1/lib:@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
     struct store *store = chain(5, "app/bin/app");
     struct subject s;
     struct decision d;
@@ -112,6 +119,77 @@ static void nothing_where_little_would_be_saved(void **state UNUSED)
     store_free(store);
 }
 
+/* A start of "small": three names, asked for in three directories; too little by itself. */
+static void add_small(struct store *store, const char *name)
+{
+    const struct store_object small = {arena_printf(&store->arena, "app/bin/%s", name),
+                                       .needed = "lib2.so lib1.so lib0.so",
+                                       .run_path = "@p0/lib:@p1/lib:@p2/lib"};
+
+    store_add(store, &small, 1);
+}
+
+static const struct plan_object *planned(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->n_objects; i++)
+        if (!strcmp(plan->object[i].path, path))
+            return &plan->object[i];
+    fail_msg("no '%s' in the plan", path);
+    return NULL;
+}
+
+static void plan_for(struct store *store, const char *path, struct plan *ret_plan);
+
+static void what_little_a_program_saves_is_saved_where_its_package_is_edited(void **state UNUSED)
+{
+    struct store *store = chain(3, "app/bin/small");
+    struct plan plan;
+    struct subject s;
+    struct decision d;
+
+    add_small(store, "small");
+    decide_for_program(store, "app/bin/small", &s, &d);
+    expect(&d, METHOD_NONE, "not-worth-it");
+    assert_non_null(strstr(d.reason, "of a package's together"));
+    assert_int_equal(decision_saves(&d), 0);
+    decide_along(&d);
+    expect(&d, METHOD_FARM_OWN, "small-graph");
+    assert_in_range(decision_saves(&d), 1, 19);
+    plan_for(store, "app", &plan);
+    assert_string_equal(planned(&plan, "bin/small")->rule, "not-worth-it");
+    add_small(store, "tiny");
+    add_small(store, "wee"); /* three of them save more than 20 */
+    plan_for(store, "app", &plan);
+    assert_int_equal(plan.n_objects, 3);
+    for (size_t i = 0; i < plan.n_objects; i++) {
+        assert_string_equal(plan.object[i].rule, "small-graph");
+        assert_string_equal(plan_chosen(&plan.object[i])->strategy, "farm");
+        assert_non_null(edits_find(&plan.object[i].edits, EDIT_FARM, NULL));
+    }
+    store_free(store);
+}
+
+/* In a package where one program saves much, another along with it may want a farm of its own. */
+static void a_program_that_goes_along_can_need_its_own_farm(void **state UNUSED)
+{
+    struct store *store = chain(12, "app/bin/big");
+    static const struct store_object more[] = {
+        {"q/lib/lib2.so", .needed = NULL},
+        {"app/bin/a", .needed = "lib2.so lib1.so lib0.so",
+         .run_path = "@p0/lib:@q/lib:@p1/lib:@p2/lib"},
+    };
+    struct plan plan;
+
+    store_add(store, more, ARRAY_LEN(more));
+    plan_for(store, "app", &plan);
+    assert_string_equal(plan.object[0].path, "bin/a"); /* the order is that of paths */
+    assert_string_equal(edits_find(&planned(&plan, "bin/a")->edits, EDIT_FARM, NULL)->path,
+                        store_path(store, "app/" FARM_IN_PACKAGE "-a"));
+    assert_string_equal(edits_find(&planned(&plan, "bin/big")->edits, EDIT_FARM, NULL)->path,
+                        store_path(store, "app/" FARM_IN_PACKAGE));
+    store_free(store);
+}
+
 static void nothing_where_nothing_is_safe(void **state UNUSED)
 {
     static const struct store_object filter = {"p3/lib/lib3.so", .needed = "lib4.so",
@@ -148,8 +226,9 @@ static void absolute_only_on_request(void **state UNUSED)
 
 static void notes_where_the_target_reads_them(void **state UNUSED)
 {
-    static const struct store_object wide = {"app/bin/app", .needed = "lib4.so lib3.so lib2.so",
-                                             .run_path = "@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
+    static const struct store_object wide = {
+        "app/bin/app", .needed = "lib4.so lib3.so lib2.so",
+        .run_path = "@n0/lib:@n1/lib:@p0/lib:@p1/lib:@p2/lib:@p3/lib:@p4/lib"};
     struct store *store = chain(5, "app/bin/app");
     struct subject s;
     struct decision d;
@@ -348,6 +427,8 @@ int main(void)
         cmocka_unit_test(a_small_graph_gets_scope_own),
         cmocka_unit_test(scope_own_where_lifting_saves_little_more),
         cmocka_unit_test(nothing_where_little_would_be_saved),
+        cmocka_unit_test(what_little_a_program_saves_is_saved_where_its_package_is_edited),
+        cmocka_unit_test(a_program_that_goes_along_can_need_its_own_farm),
         cmocka_unit_test(nothing_where_nothing_is_safe),
         cmocka_unit_test(absolute_only_on_request),
         cmocka_unit_test(notes_where_the_target_reads_them),
