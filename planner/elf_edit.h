@@ -8,8 +8,8 @@
  * What fits is changed in place, and the file does not grow. Else one segment is appended:
  *
  *	+--------+-------------+-- ... --+-------------------------------------------+----------+
- *	| header | program     | old     | displaced | note | .dynstr | .dynamic     | section  |
- *	|        | headers + 1 |         | sections  |      | (copy)  | (if too long)| headers  |
+ *	| header | program     | old     | displaced | .dynstr | .dynamic     | notes | section  |
+ *	|        | headers + n |         | sections  | (copy)  | (if too long)|       | headers  |
  *	+--------+-------------+-- ... --+-------------------------------------------+----------+
  *
  * The program headers grow where they are (so the kernel's AT_PHDR is right everywhere), over the
