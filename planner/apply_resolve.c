@@ -228,7 +228,7 @@ static const char *propose(struct target *t, enum method method, struct arena *a
 {
     const char *why_not = NULL;
 
-    *ret_error = strategy_of(method)->propose(t->subject, &t->edits, &why_not, err);
+    *ret_error = strategy_propose(strategy_of(method), t->subject, &t->edits, &why_not, err);
     if (*ret_error < 0)
         return NULL;
     if (why_not)

@@ -413,7 +413,7 @@ static int make_option(const struct subject *s, struct trial *trial, struct cand
         o->criterion = gate->criterion;
         return 0;
     }
-    if ((r = o->strategy->propose(s, &o->edits, &why_not, err)) < 0)
+    if ((r = strategy_propose(o->strategy, s, &o->edits, &why_not, err)) < 0)
         return r;
     if (why_not || o->edits.n == 0) {
         o->standing = STANDING_NOTHING;

@@ -19,6 +19,14 @@ const struct strategy *strategy_of(enum method method)
     return strategies[method];
 }
 
+int strategy_propose(const struct strategy *strategy, const struct subject *subject,
+                     struct edits *ret_edits, const char **ret_why_not, struct err *err)
+{
+    *ret_edits = (struct edits){0};
+    *ret_why_not = NULL;
+    return strategy->propose(subject, strategy->scope, ret_edits, ret_why_not, err);
+}
+
 const char *scope_name(enum scope scope)
 {
     static const char *const names[] = {

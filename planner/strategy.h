@@ -35,16 +35,19 @@ struct strategy {
     enum scope scope;
     const char *summary; /* what it does to the program, one line */
     const char *needs;   /* what it needs at run time that is not there everywhere; NULL: nothing */
-    /*
-     * 0 and edits; or 0 and *ret_why_not (a sentence), edits empty. Negative errno: the world
-     * failed.
-     */
-    int (*propose)(const struct subject *subject, struct edits *ret_edits, const char **ret_why_not,
-                   struct err *err);
+    /* See strategy_propose(); the scope is its own. */
+    int (*propose)(const struct subject *subject, enum scope scope, struct edits *ret_edits,
+                   const char **ret_why_not, struct err *err);
 };
 
 /* The table, by method. */
 const struct strategy *strategy_of(enum method method);
+
+/*
+ * 0 and edits; or 0 and *ret_why_not (a sentence), edits empty. Negative errno: the world failed.
+ */
+MUST_CHECK int strategy_propose(const struct strategy *strategy, const struct subject *subject,
+                                struct edits *ret_edits, const char **ret_why_not, struct err *err);
 
 /* "own", "lifted", "closure" */
 const char *scope_name(enum scope scope);

@@ -65,7 +65,7 @@ static const char *with_directories(const struct subject *s, const struct wanted
 }
 
 static int propose(const struct subject *s, enum scope scope, struct edits *ret_edits,
-                   const char **ret_why_not)
+                   const char **ret_why_not, struct err *err UNUSED)
 {
     const enum method method = scope == SCOPE_OWN ? METHOD_ABSOLUTE_OWN : METHOD_ABSOLUTE_LIFTED;
     struct wanted *wanted;
@@ -74,7 +74,6 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     struct rename *rename = NULL;
     const char *run_path;
 
-    *ret_edits = (struct edits){0};
     for (i = 0; i < n; i++) {
         bool bare = !wanted[i].opened || strchr(wanted[i].name, '/') ||
                     ruling_bare(s, wanted[i].name, method);
@@ -98,30 +97,16 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     return 0;
 }
 
-static int propose_own(const struct subject *subject, struct edits *ret_edits,
-                       const char **ret_why_not, struct err *err)
-{
-    (void)err;
-    return propose(subject, SCOPE_OWN, ret_edits, ret_why_not);
-}
-
-static int propose_lifted(const struct subject *subject, struct edits *ret_edits,
-                          const char **ret_why_not, struct err *err)
-{
-    (void)err;
-    return propose(subject, SCOPE_LIFTED, ret_edits, ret_why_not);
-}
-
 const struct strategy strategy_absolute_own = {
     .name = "absolute",
     .scope = SCOPE_OWN,
     .summary = "what it needs itself is named by absolute path",
-    .propose = propose_own,
+    .propose = propose,
 };
 
 const struct strategy strategy_absolute_lifted = {
     .name = "absolute",
     .scope = SCOPE_LIFTED,
     .summary = "its whole start-up closure is named by absolute path",
-    .propose = propose_lifted,
+    .propose = propose,
 };

@@ -14,14 +14,13 @@ static bool is_same(const struct note *a, const struct note *b)
     return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
-static int propose(const struct subject *s, struct edits *ret_edits, const char **ret_why_not,
-                   struct err *err)
+static int propose(const struct subject *s, enum scope scope UNUSED, struct edits *ret_edits,
+                   const char **ret_why_not, struct err *err)
 {
     const struct note *old = &s->object->closure;
     struct closure_made made;
     int r;
 
-    *ret_edits = (struct edits){0};
     if (!s->policy->resolver) {
         *ret_why_not = "the policy names no resolver";
         return 0;

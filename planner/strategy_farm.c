@@ -135,7 +135,7 @@ static const char *join_run_path(const struct subject *s, const char *const *fro
 /* ---- the proposal */
 
 static int propose(const struct subject *s, enum scope scope, struct edits *ret_edits,
-                   const char **ret_why_not)
+                   const char **ret_why_not, struct err *err UNUSED)
 {
     struct wanted *wanted;
     size_t n = wanted_list(s, scope, &wanted), i;
@@ -145,7 +145,6 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     struct links links = {0};
     size_t n_front = 0;
 
-    *ret_edits = (struct edits){0};
     for (i = 0; i < n; i++) {
         needed[i] = wanted[i].name;
         if (keep_out_of_farm(s, &wanted[i]) && wanted[i].opened && !strchr(wanted[i].name, '/'))
@@ -165,30 +164,16 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     return 0;
 }
 
-static int propose_own(const struct subject *subject, struct edits *ret_edits,
-                       const char **ret_why_not, struct err *err)
-{
-    (void)err;
-    return propose(subject, SCOPE_OWN, ret_edits, ret_why_not);
-}
-
-static int propose_lifted(const struct subject *subject, struct edits *ret_edits,
-                          const char **ret_why_not, struct err *err)
-{
-    (void)err;
-    return propose(subject, SCOPE_LIFTED, ret_edits, ret_why_not);
-}
-
 const struct strategy strategy_farm_own = {
     .name = "farm",
     .scope = SCOPE_OWN,
     .summary = "a directory of links to the libraries it needs itself, first in its run path",
-    .propose = propose_own,
+    .propose = propose,
 };
 
 const struct strategy strategy_farm_lifted = {
     .name = "farm",
     .scope = SCOPE_LIFTED,
     .summary = "it needs its whole start-up closure by name, found in a directory of links",
-    .propose = propose_lifted,
+    .propose = propose,
 };

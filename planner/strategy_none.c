@@ -3,13 +3,10 @@
  */
 #include "planner/strategy.h"
 
-static int propose(const struct subject *subject, struct edits *ret_edits, const char **ret_why_not,
-                   struct err *err)
+static int propose(const struct subject *subject UNUSED, enum scope scope UNUSED,
+                   struct edits *ret_edits UNUSED, const char **ret_why_not UNUSED,
+                   struct err *err UNUSED)
 {
-    (void)subject;
-    (void)err;
-    *ret_edits = (struct edits){0};
-    *ret_why_not = NULL;
     return 0;
 }
 

@@ -86,16 +86,14 @@ static size_t sorted_names(const struct subject *s, const char ***ret_name)
     return kept;
 }
 
-static int propose(const struct subject *s, struct edits *ret_edits, const char **ret_why_not,
-                   struct err *err)
+static int propose(const struct subject *s, enum scope scope UNUSED, struct edits *ret_edits,
+                   const char **ret_why_not, struct err *err UNUSED)
 {
     struct str out = {.arena = s->arena};
     const char **component, **name, *list;
     size_t n = run_path_split(s->arena, old_run_path(s), &component), i, n_names;
     enum directory_kind *kind = arena_calloc(s->arena, n + 1, sizeof(*kind));
 
-    (void)err;
-    *ret_edits = (struct edits){0};
     for (i = 0; i < n; i++)
         kind[i] = classify(s, component[i]);
     n_names = sorted_names(s, &name);

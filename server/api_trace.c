@@ -125,7 +125,7 @@ static int trace_edited(struct query *query, const struct program_row *program,
     if (r == 0)
         r = find_level(&subject, cpu, &level, err);
     if (r == 0)
-        r = strategy_of(method)->propose(&subject, &edits, &why_not, err);
+        r = strategy_propose(strategy_of(method), &subject, &edits, &why_not, err);
     if (r == 0 && why_not)
         r = err_set(err, EBADMSG, "this strategy has nothing to propose: %s", why_not);
     scenario.reader = method == METHOD_NOTE_OWN; /* without one it changes nothing */

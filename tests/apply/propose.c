@@ -227,7 +227,7 @@ int main(int argc, char **argv)
             &s,
             &(struct subject_query){.world = world, .policy = &policy, .program = argv[optind + 1]},
             &arena, &err) < 0 ||
-        strategy_of(method)->propose(&s, &edits, &why_not, &err) < 0)
+        strategy_propose(strategy_of(method), &s, &edits, &why_not, &err) < 0)
         die(argv[optind + 1], err.text);
     if (why_not)
         die(argv[optind + 1], why_not);

@@ -26,8 +26,8 @@ static void set_up(struct bench *b, const struct store_object *object, size_t n,
     store_add(b->store, object, n);
     store_subject(b->store, "app/bin/app", &b->subject);
     if (method != METHOD_NONE)
-        assert_int_equal(strategy_of(method)->propose(&b->subject, &b->edits, &b->why_not, &err),
-                         0);
+        assert_int_equal(
+            strategy_propose(strategy_of(method), &b->subject, &b->edits, &b->why_not, &err), 0);
 }
 
 static void tear_down(struct bench *b)

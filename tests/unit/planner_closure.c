@@ -279,7 +279,8 @@ static void propose(struct store *store, struct edits *edits, const char **why_n
 
     *why_not = NULL;
     store_subject(store, "app/bin/app", s);
-    assert_int_equal(strategy_of(METHOD_NOTE_CLOSURE)->propose(s, edits, why_not, &err), 0);
+    assert_int_equal(strategy_propose(strategy_of(METHOD_NOTE_CLOSURE), s, edits, why_not, &err),
+                     0);
 }
 
 static void a_note_is_made_once(void **state UNUSED)

@@ -39,7 +39,8 @@ static void propose(struct bench *b, enum method method)
     const char *why_not = NULL;
     struct err err;
 
-    assert_int_equal(strategy_of(method)->propose(&b->subject, &b->edits, &why_not, &err), 0);
+    assert_int_equal(strategy_propose(strategy_of(method), &b->subject, &b->edits, &why_not, &err),
+                     0);
     assert_null(why_not);
 }
 

@@ -36,7 +36,7 @@ static void propose(const struct subject *s, enum method method, struct edits *r
     struct err err;
 
     *ret_why_not = NULL;
-    assert_int_equal(strategy_of(method)->propose(s, ret_edits, ret_why_not, &err), 0);
+    assert_int_equal(strategy_propose(strategy_of(method), s, ret_edits, ret_why_not, &err), 0);
 }
 
 static void expect_needed(struct store *store, const struct subject *s, enum method method,
