@@ -43,7 +43,7 @@ static int prepare(struct apply *apply, struct err *err)
 
         if (t->edits.n == 0)
             continue;
-        r = files_prepare(apply, t, err);
+        r = copy_prepare(apply, t, err);
         if (r == 0)
             r = prove_copy(t, err);
     }
@@ -59,7 +59,7 @@ static int make_farms(struct apply *apply, struct err *err)
 
         for (size_t k = 0; k < t->edits.n && r == 0; k++)
             if (t->edits.item[k].kind == EDIT_FARM)
-                r = files_farm(apply, t, &t->edits.item[k], err);
+                r = farm_make(apply, t, &t->edits.item[k], err);
     }
     return r;
 }

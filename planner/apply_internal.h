@@ -3,7 +3,9 @@
  *
  *	apply_resolve.c  from a plan's object to edits of a file as it is now
  *	apply_prove.c    is the start with a new file what was promised?
- *	apply_files.c    files and links on disk, and how to undo each step
+ *	apply_copy.c     the edited copy beside a file
+ *	apply_farm.c     a farm's links
+ *	apply_files.c    locks, directories, the change of names, and how to undo each step
  *	apply.c          the order of it all
  */
 #pragma once
@@ -80,13 +82,6 @@ const char *disk_path(const struct apply *apply, const struct target *target, co
 MUST_CHECK int files_lock(struct apply *apply, struct err *err);
 void files_unlock(struct apply *apply);
 
-/* Write the edited copy beside the file, on disk, read back. */
-MUST_CHECK int files_prepare(struct apply *apply, struct target *target, struct err *err);
-
-/* Make the links of a farm, on disk. */
-MUST_CHECK int files_farm(struct apply *apply, const struct target *target, const struct edit *farm,
-                          struct err *err);
-
 /* The copy takes the file's name. */
 MUST_CHECK int files_exchange(struct apply *apply, struct target *target, struct err *err);
 
@@ -95,3 +90,30 @@ MUST_CHECK int files_undo(struct apply *apply, struct err *err);
 
 /* Remove what is left of old files. */
 void files_finish(struct apply *apply);
+
+/* For those who make files: remember how to undo it. */
+void files_note_undo(struct apply *apply, enum undo_kind kind, const char *path, const char *other);
+
+/* The directory of a path, with its final slash. In the arena. */
+const char *files_directory(const struct apply *apply, const char *path);
+
+/* The directory and what is missing above it. */
+MUST_CHECK int files_make_directories(struct apply *apply, const char *path, struct err *err);
+MUST_CHECK int files_sync_directory(const char *path, struct err *err);
+
+/* An error of a path, from errno. */
+int files_fail(struct err *err, const char *path);
+
+/* For CLEANUP. */
+void files_close(const int *fd);
+
+/* ---- apply_copy.c */
+
+/* Write the edited copy beside the file, on disk, read back. */
+MUST_CHECK int copy_prepare(struct apply *apply, struct target *target, struct err *err);
+
+/* ---- apply_farm.c */
+
+/* Make the links of a farm, on disk. */
+MUST_CHECK int farm_make(struct apply *apply, const struct target *target, const struct edit *farm,
+                         struct err *err);
