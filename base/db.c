@@ -333,6 +333,11 @@ void stmt_bind_null(struct stmt *stmt, int at)
     (void)sqlite3_bind_null(stmt->handle, at);
 }
 
+void stmt_bind_column(struct stmt *stmt, int at, struct stmt *from, int column)
+{
+    (void)sqlite3_bind_value(stmt->handle, at, sqlite3_column_value(from->handle, column));
+}
+
 int stmt_step(struct stmt *stmt, struct err *err)
 {
     const int r = sqlite3_step(stmt->handle);
@@ -384,6 +389,11 @@ size_t stmt_size(struct stmt *stmt, int column)
 bool stmt_is_null(struct stmt *stmt, int column)
 {
     return sqlite3_column_type(stmt->handle, column) == SQLITE_NULL;
+}
+
+int stmt_columns(const struct stmt *stmt)
+{
+    return sqlite3_column_count(stmt->handle);
 }
 
 int64_t db_last_id(const struct db *db)

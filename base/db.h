@@ -60,6 +60,9 @@ void stmt_bind_text_n(struct stmt *stmt, int at, const char *text, size_t len);
 void stmt_bind_blob(struct stmt *stmt, int at, const void *bytes, size_t size);
 void stmt_bind_null(struct stmt *stmt, int at);
 
+/* The value in a column of `from`'s current row, whatever its type; copied. */
+void stmt_bind_column(struct stmt *stmt, int at, struct stmt *from, int column);
+
 /* 1: a row; 0: the end (the statement is reset); negative errno. */
 MUST_CHECK int stmt_step(struct stmt *stmt, struct err *err);
 
@@ -75,6 +78,7 @@ const char *stmt_text(struct stmt *stmt, int column);
 const void *stmt_blob(struct stmt *stmt, int column, size_t *ret_size);
 size_t stmt_size(struct stmt *stmt, int column); /* bytes of the text or blob fetched last */
 bool stmt_is_null(struct stmt *stmt, int column);
+int stmt_columns(const struct stmt *stmt);
 
 /* The row id that the last insert made. */
 int64_t db_last_id(const struct db *db);
