@@ -34,6 +34,7 @@ static const struct command *const commands[] = {
     &cmd_audit,
     &cmd_diff,
     &cmd_report,
+    &cmd_merge,
     &cmd_gc,
     &cmd_syspath,
     &cmd_serve,

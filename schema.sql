@@ -19,10 +19,21 @@ CREATE TABLE meta (
 CREATE TABLE store (
     id   INTEGER PRIMARY KEY,
     path TEXT NOT NULL UNIQUE,          -- as programs name it: '/nix/store'
-    root TEXT NOT NULL,                 -- the directory that was '/' when it was read
+    root TEXT NOT NULL,                 -- local: the directory that was '/' when it was read;
+                                        -- '': none, or several
     changed INTEGER NOT NULL DEFAULT 0, -- local: the directory's change time, ns, when last scanned
-    whole INTEGER NOT NULL DEFAULT 0    -- 1: every package in it is in the index
+    whole INTEGER NOT NULL DEFAULT 0    -- 1: every package in it is in the index (table part)
 ) STRICT;
+
+-- Which parts of which directories are here that play a store. A store is whole when each
+-- directory is.
+CREATE TABLE part (
+    store  INTEGER NOT NULL REFERENCES store,
+    place  TEXT NOT NULL,               -- local: the directory, whatever its name: its device, inode, birth
+    shards INTEGER NOT NULL,            -- into so many it is split, by hash; 0: only some packages of it
+    shard  INTEGER NOT NULL,            -- this one of them, from 1; 1 of 1: all of it
+    PRIMARY KEY (store, place, shards, shard)
+) STRICT, WITHOUT ROWID;
 
 -- One store path.
 CREATE TABLE package (

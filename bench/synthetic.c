@@ -197,6 +197,14 @@ static struct package_facts *facts(struct shape *s, uint32_t package)
     return f;
 }
 
+static int note_whole(struct index *index, int64_t store, struct err *err)
+{
+    const struct part all = {.place = "synthetic", .shards = 1, .shard = 1};
+    bool changed;
+
+    return index_note_part(index, store, &all, &changed, err);
+}
+
 static int write_all(struct index *index, uint32_t n_packages, uint32_t n_libraries,
                      struct err *err)
 {
@@ -217,7 +225,7 @@ static int write_all(struct index *index, uint32_t n_packages, uint32_t n_librar
         package_facts_free(f);
     }
     if (r == 0)
-        r = index_set_store(index, store, 1, true, err);
+        r = note_whole(index, store, err);
     if (r == 0)
         r = index_bump(index, err);
     return r == 0 ? index_flush(index, err) : r;

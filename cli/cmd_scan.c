@@ -11,6 +11,7 @@
 #include "scanner/scan.h"
 
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,19 +26,38 @@ struct arguments {
     struct progress_lines lines; /* of --progress-fd */
 };
 
-enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE, OPT_PROGRESS };
+enum { SHARDS_MAX = 1000000 };
+enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE, OPT_SHARD, OPT_PROGRESS };
 
 static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
     {"root", OPT_ROOT, "DIR", 0, "The tree under DIR plays /", 0},
     {"store", OPT_STORE, "DIR", 0, "The directory of packages (default: /nix/store)", 0},
     {"closure", OPT_CLOSURE, "FILE", 0, "Scan exactly the paths that FILE lists, one a line", 0},
+    {"shard", OPT_SHARD, "I/N", 0, "Scan only part I of N; 'stormlint merge' joins them", 0},
     {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
     {0},
 };
+
+/* "I/N", both at least 1, I at most N. */
+static bool parse_shard(struct scan_options *scan, const char *text)
+{
+    char *end;
+    const unsigned long shard = isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    unsigned long shards;
+
+    if (!shard || *end != '/' || !isdigit((unsigned char)end[1]))
+        return false;
+    shards = strtoul(end + 1, &end, 10);
+    if (*end || shards < shard || shards > SHARDS_MAX)
+        return false;
+    scan->shard = (unsigned)shard;
+    scan->shards = (unsigned)shards;
+    return true;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -58,6 +78,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_CLOSURE:
         a->scan.closure = arg;
+        break;
+    case OPT_SHARD:
+        if (!parse_shard(&a->scan, arg))
+            argp_error(state, "'%s' is no shard (I/N: 1/4 is the first of four)", arg);
         break;
     case 'j':
         n = strtol(arg, &end, 10);
@@ -115,6 +139,7 @@ static int print_json(const char *db, const struct scan_result *r, const struct 
         {"incomplete", (int64_t)r->incomplete},
         {"gone", (int64_t)r->gone},
         {"unregistered", (int64_t)r->unregistered},
+        {"elsewhere", (int64_t)r->elsewhere},
         {"index_packages", t->packages},
         {"index_files", t->files},
         {"index_objects", t->objects},
@@ -142,6 +167,8 @@ static void print_text(const char *db, const struct scan_result *r, const struct
         printf(", gone %zu", r->gone);
     if (r->unregistered)
         printf("; not registered, left out: %zu", r->unregistered);
+    if (r->elsewhere)
+        printf("; of other shards: %zu", r->elsewhere);
     printf("\nindex '%s': packages %lld, files %lld, ELF objects %lld, programs %lld\n",
            str_escape(&a, db), (long long)t->packages, (long long)t->files, (long long)t->objects,
            (long long)t->programs);

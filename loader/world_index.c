@@ -535,7 +535,7 @@ int index_objects(struct db *db, void (*each)(void *data, const char *path), voi
 }
 
 int index_store_paths(struct db *db, void (*each)(void *data, const char *path), void *data,
-                 struct err *err)
+                      struct err *err)
 {
     return list_texts(db, STORE_PATHS, each, data, err);
 }

@@ -32,5 +32,5 @@ MUST_CHECK int index_programs(struct db *db, void (*each)(void *data, const char
 /* The same with every ELF file, and with the directories of packages. */
 MUST_CHECK int index_objects(struct db *db, void (*each)(void *data, const char *path), void *data,
                              struct err *err);
-MUST_CHECK int index_store_paths(struct db *db, void (*each)(void *data, const char *path), void *data,
-                            struct err *err);
+MUST_CHECK int index_store_paths(struct db *db, void (*each)(void *data, const char *path),
+                                 void *data, struct err *err);

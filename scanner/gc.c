@@ -9,7 +9,8 @@
 
 struct gone_store {
     int64_t id;
-    const char *path; /* where its directory is on this machine */
+    const char *path; /* where its directory is on this machine ... */
+    bool here;        /* ... if it was read in one */
 };
 
 struct collecting {
@@ -28,7 +29,8 @@ static void keep_store(void *data, int64_t store, const char *path, const char *
 
     c->store = arena_grow(&c->arena, c->store, c->n_stores, sizeof(*c->store));
     c->store[c->n_stores++] = (struct gone_store){
-        store, arena_printf(&c->arena, "%s%s", strcmp(root, "/") ? root : "", path)};
+        store, arena_printf(&c->arena, "%s%s", strcmp(root, "/") ? root : "", path),
+        root[0] == '/'};
 }
 
 static void look_at(void *data, const struct known_package *package)
@@ -55,6 +57,11 @@ static int collect(struct index *index, struct collecting *c, struct err *err)
         struct stat st;
 
         c->in = c->store[i].path;
+        if (!c->store[i].here)
+            return err_set(err, EINVAL,
+                           "store '%s' was not read in one directory of this machine: nothing is "
+                           "dropped",
+                           c->in);
         if (stat(c->in, &st) < 0)
             return err_set(err, errno, "store '%s': %s: nothing is dropped", c->in,
                            strerror(errno));

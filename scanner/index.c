@@ -15,17 +15,43 @@ enum { COMMIT_NS = 10 * 1000 * 1000 };
 const struct sql index_sql[] = {
     [SQL_STORE_FIND] = {"store-find", "SELECT id, changed, root FROM store WHERE path = ?"},
     [SQL_STORE_ADD] = {"store-add", "INSERT INTO store (path, root) VALUES (?, ?)"},
-    [SQL_STORE_CHANGED] = {"store-changed",
-                           "UPDATE store SET changed = ?2, whole = ?3 WHERE id = ?1"},
+    [SQL_STORE_CHANGED] = {"store-changed", "UPDATE store SET changed = ?2 WHERE id = ?1"},
+    /* every directory is there as a whole */
+    [SQL_STORE_WHOLE] = {"store-whole",
+                         "UPDATE store SET whole = EXISTS (SELECT 1 FROM part WHERE store = ?1) "
+                         "AND NOT EXISTS (SELECT 1 FROM part WHERE store = ?1 AND shards <> 1) "
+                         "WHERE id = ?1"},
+    [SQL_PARTS] = {"parts", "SELECT place, shards, shard FROM part WHERE store = ?"},
+    [SQL_PART_ADD] = {"part-add", "INSERT OR IGNORE INTO part VALUES (?, ?, ?, ?)"},
+    [SQL_PARTS_DROP] = {"parts-drop",
+                        "DELETE FROM part WHERE store = ?1 AND (?2 IS NULL OR place <> ?2)"},
+    /* all shards of one split are the whole ... */
+    [SQL_PARTS_JOIN] = {"parts-join",
+                        "INSERT OR IGNORE INTO part SELECT store, place, 1, 1 FROM part "
+                        "WHERE store = ? AND shards > 1 GROUP BY store, place, shards "
+                        "HAVING count(*) = shards"},
+    /* ... which has every part in it ... */
+    [SQL_PARTS_COVERED] = {"parts-covered",
+                           "DELETE FROM part AS p WHERE store = ? AND shards <> 1 AND EXISTS "
+                           "(SELECT 1 FROM part q WHERE q.store = p.store AND q.place = p.place "
+                           "AND q.shards = 1)"},
+    /* ... and 'some' says nothing beside a shard */
+    [SQL_PARTS_SOME] = {"parts-some",
+                        "DELETE FROM part AS p WHERE store = ? AND shards = 0 AND EXISTS "
+                        "(SELECT 1 FROM part q WHERE q.store = p.store AND q.place = p.place "
+                        "AND q.shards > 0)"},
     [SQL_PACKAGES] = {"packages", "SELECT id, base, nar_hash, mark, state FROM package "
                                   "WHERE store = ? ORDER BY id"},
     [SQL_PACKAGE_ADD] = {"package-add",
                          "INSERT INTO package (store, base, hash, name, pname, version, output, "
-                         "state, nar_size) VALUES (?, ?, ?, ?, ?, ?, ?, 'new', ?)"},
+                         "state, nar_hash, nar_size) "
+                         "VALUES (?, ?, ?, ?, ?, ?, ?, 'new', ?, ?)"},
     [SQL_PACKAGE_WRITE] = {"package-write",
                            "UPDATE package SET state = ?2, nar_hash = ?3, mark = ?4, kind = ?5, "
                            "target = ?6, files = ?7, macho = ?8, first_object = ?9, objects = ?10 "
                            "WHERE id = ?1"},
+    [SQL_PACKAGE_COPY] = {"package-copy", "INSERT INTO package VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                                          "?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_PACKAGE_GONE] = {"package-gone",
                           "UPDATE package SET state = 'gone', mark = NULL, first_object = NULL, "
                           "objects = 0, files = NULL, macho = NULL WHERE id = ?"},
@@ -44,7 +70,8 @@ const struct sql index_sql[] = {
     [SQL_REFERENCE_ADD] = {"reference-add", "INSERT OR IGNORE INTO reference VALUES (?, ?)"},
     [SQL_REFERENCES] = {"references", "SELECT base FROM reference JOIN package "
                                       "ON id = reference WHERE package = ?"},
-    [SQL_DIRECTORY_ADD] = {"directory-add", "INSERT INTO directory VALUES (?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_DIRECTORY_ADD] = {"directory-add",
+                           "INSERT OR REPLACE INTO directory VALUES (?, ?, ?, ?, ?, ?, ?)"},
     [SQL_DIRECTORY_HAS] = {"directory-has",
                            "SELECT 1 FROM directory WHERE package = ? AND path = ?"},
     [SQL_DIRECTORY_CHANGED] = {"directory-changed",
@@ -332,8 +359,7 @@ int index_store(struct index *index, const char *path, const char *root, int64_t
     return 0;
 }
 
-int index_set_store(struct index *index, int64_t store, uint64_t changed, bool whole,
-                    struct err *err)
+int index_set_store(struct index *index, int64_t store, uint64_t changed, struct err *err)
 {
     struct stmt *s;
     int r = index_begin(index, err);
@@ -345,8 +371,89 @@ int index_set_store(struct index *index, int64_t store, uint64_t changed, bool w
         return -err->code;
     stmt_bind_int(s, 1, store);
     stmt_bind_int(s, 2, (int64_t)changed);
-    stmt_bind_int(s, 3, whole);
     return stmt_run(s, err);
+}
+
+/* Run a statement about one store. */
+static int run_of_store(struct index *index, enum sql_id id, int64_t store, const char *place,
+                        struct err *err)
+{
+    struct stmt *s = index_prepare(index, id, err);
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    if (id == SQL_PARTS_DROP)
+        stmt_bind_text(s, 2, place);
+    return stmt_run(s, err);
+}
+
+int index_add_part(struct index *index, int64_t store, const struct part *part, struct err *err)
+{
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_PART_ADD, err);
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    stmt_bind_text(s, 2, part->place);
+    stmt_bind_int(s, 3, part->shards);
+    stmt_bind_int(s, 4, part->shard);
+    return stmt_run(s, err);
+}
+
+int index_settle_parts(struct index *index, int64_t store, struct err *err)
+{
+    static const enum sql_id ids[] = {SQL_PARTS_JOIN, SQL_PARTS_COVERED, SQL_PARTS_SOME,
+                                      SQL_STORE_WHOLE};
+    int r = index_begin(index, err);
+
+    for (size_t i = 0; i < ARRAY_LEN(ids) && r == 0; i++)
+        r = run_of_store(index, ids[i], store, NULL, err);
+    return r;
+}
+
+/* Is nothing new in `part`: is it all there is, or, when it adds something, in what there is? */
+static int is_known_part(struct index *index, int64_t store, const struct part *part,
+                         bool *ret_known, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_PARTS, err);
+    bool others = false, has = false;
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    while ((r = stmt_step(s, err)) > 0) {
+        const unsigned shards = (unsigned)stmt_int(s, 1);
+        const bool same = str_same(stmt_text(s, 0), part->place);
+        const bool equal = shards == part->shards && stmt_int(s, 2) == part->shard;
+
+        has |= same && (equal || (part->adds && (shards == 1 || part->shards == 0)));
+        others |= !same || (!equal && !part->adds);
+    }
+    *ret_known = has && !others;
+    return r;
+}
+
+int index_note_part(struct index *index, int64_t store, const struct part *part, bool *ret_changed,
+                    struct err *err)
+{
+    bool known = false;
+    int r = is_known_part(index, store, part, &known, err);
+
+    *ret_changed = r == 0 && !known;
+    if (r < 0 || known)
+        return r;
+    r = index_begin(index, err);
+    if (r == 0)
+        r = run_of_store(index, SQL_PARTS_DROP, store, part->adds ? part->place : NULL, err);
+    if (r == 0)
+        r = index_add_part(index, store, part, err);
+    return r < 0 ? r : index_settle_parts(index, store, err);
 }
 
 int index_packages(struct index *index, int64_t store,
@@ -396,10 +503,11 @@ int index_add_package(struct index *index, int64_t store, const char *base,
     stmt_bind_text(s, 5, name.pname);
     stmt_bind_text(s, 6, name.version);
     stmt_bind_text(s, 7, name.output);
+    stmt_bind_text(s, 8, path ? path->nar_hash : NULL);
     if (path && path->nar_size)
-        stmt_bind_int(s, 8, path->nar_size);
+        stmt_bind_int(s, 9, path->nar_size);
     else
-        stmt_bind_null(s, 8);
+        stmt_bind_null(s, 9);
     if ((r = stmt_run(s, err)) == 0)
         *ret_id = db_last_id(index->db);
     return r;

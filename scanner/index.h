@@ -39,8 +39,28 @@ void index_closep(struct index **index);
  */
 MUST_CHECK int index_store(struct index *index, const char *path, const char *root,
                            int64_t *ret_store, uint64_t *ret_changed, struct err *err);
-MUST_CHECK int index_set_store(struct index *index, int64_t store, uint64_t changed, bool whole,
+MUST_CHECK int index_set_store(struct index *index, int64_t store, uint64_t changed,
                                struct err *err);
+
+/* A part of a directory that plays a store: shard `shard` of `shards`, 1 of 1 all of it. */
+struct part {
+    const char *place; /* which directory */
+    unsigned shards;   /* 0: only some packages of it */
+    unsigned shard;
+    bool adds; /* to what is known of that directory; else it takes its place */
+};
+
+/*
+ * Say that `part` is in the index, and of no other directory than this one. *ret_changed: that was
+ * not known.
+ */
+MUST_CHECK int index_note_part(struct index *index, int64_t store, const struct part *part,
+                               bool *ret_changed, struct err *err);
+
+/* Say that `part` is in the index, too; then, once, what follows from all that was said. */
+MUST_CHECK int index_add_part(struct index *index, int64_t store, const struct part *part,
+                              struct err *err);
+MUST_CHECK int index_settle_parts(struct index *index, int64_t store, struct err *err);
 
 /* Call `each` for every package of a store, in the order of ids. */
 MUST_CHECK int index_packages(struct index *index, int64_t store,

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,11 +33,6 @@ struct candidate *scan_candidate(struct scan *scan, const char *base)
         scan->candidate[scan->n_candidates++] = (struct candidate){.base = name->text};
     }
     return &scan->candidate[name->id];
-}
-
-static uint32_t candidate_number(const struct scan *scan, const struct candidate *candidate)
-{
-    return (uint32_t)(candidate - scan->candidate);
 }
 
 static void add_known(void *data, const struct known_package *package)
@@ -99,7 +95,7 @@ static void read_nix(struct scan *scan)
         abort();
     for (size_t i = 0; i < scan->nix.n_paths; i++)
         scan->by_nix_id[scan->nix.path[i].id] =
-            candidate_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
+            scan_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
 }
 
 /* ---- what has to be read */
@@ -109,6 +105,15 @@ static bool is_unchanged(const struct candidate *c)
 {
     return c->id && c->state == KNOWN_SCANNED && c->path &&
            str_same(c->nar_hash, c->path->nar_hash);
+}
+
+int scan_name(struct scan *scan, uint32_t number, struct err *err)
+{
+    struct candidate *c = &scan->candidate[number];
+
+    if (c->id)
+        return 0;
+    return index_add_package(scan->index, scan->store, c->base, c->path, &c->id, err);
 }
 
 int scan_want(struct scan *scan, struct candidate *c, struct err *err)
@@ -123,15 +128,14 @@ int scan_want(struct scan *scan, struct candidate *c, struct err *err)
         scan->result->unchanged++;
         return 0;
     }
-    if (!c->id)
-        r = index_add_package(scan->index, scan->store, c->base, c->path, &c->id, err);
+    r = scan_name(scan, scan_number(scan, c), err);
     if (scan->n_jobs == scan->size_jobs) {
         scan->size_jobs = scan->size_jobs ? scan->size_jobs * 2 : 1024;
         scan->job = realloc(scan->job, scan->size_jobs * sizeof(*scan->job));
         if (!scan->job)
             abort();
     }
-    scan->job[scan->n_jobs++] = candidate_number(scan, c);
+    scan->job[scan->n_jobs++] = scan_number(scan, c);
     return r;
 }
 
@@ -197,7 +201,7 @@ static void drop_facts(void *facts)
 
 static int write_facts(struct scan *scan, struct package_facts *f, struct err *err)
 {
-    const uint32_t number = candidate_number(scan, scan_candidate(scan, f->base));
+    const uint32_t number = scan_number(scan, scan_candidate(scan, f->base));
     struct candidate *c = &scan->candidate[number];
     struct scan_result *result = scan->result;
     int r;
@@ -283,7 +287,7 @@ static int read_packages(struct scan *scan, struct err *err)
         if (r == 0)
             r = work_run(&work, n, scan->options->readers, err);
         scan->n_done += n;
-        if (r == 0 && scan->closure && !scan->listed)
+        if (r == 0 && scan->closure && !scan->listed && !scan->options->shards)
             r = scan_spread(scan, err);
         if (r == 0)
             r = queue_wanted(scan, err);
@@ -303,8 +307,11 @@ static void add_nix_reference(void *data, int64_t referrer, int64_t reference)
         return;
     from = scan->by_nix_id[referrer];
     to = scan->by_nix_id[reference];
-    if (!from || !to || !scan->candidate[from - 1].written || !scan->candidate[to - 1].id ||
-        scan->reference_error)
+    if (!from || !to || !scan->candidate[from - 1].written || scan->reference_error)
+        return;
+    if (scan->candidate[to - 1].elsewhere)
+        scan->reference_error = scan_name(scan, to - 1, &scan->reference_err);
+    if (!scan->candidate[to - 1].id || scan->reference_error)
         return;
     scan->reference_error = index_add_reference(scan->index, scan->candidate[from - 1].id,
                                                 scan->candidate[to - 1].id, &scan->reference_err);
@@ -344,35 +351,64 @@ static int identify(void *data, const char *path, struct identity *ret)
  */
 static int refresh_inodes(struct scan *scan, struct err *err)
 {
-    const size_t incomplete = scan->result->incomplete;
     int r = 0;
 
     if (scan->store_changed == scan->store_changed_before)
         return 0;
-    if (scan->result->unchanged) /* what was read in this scan came with its inodes */
+    /* what was read in this scan came with its inodes */
+    if (scan->result->unchanged || scan->result->elsewhere)
         r = index_refresh_inodes(scan->index, scan->store, identify, scan, &scan->result->refreshed,
                                  err);
-    if (r == 0 && !scan->closure && incomplete == 0)
-        r = index_set_store(scan->index, scan->store, scan->store_changed,
-                            scan->result->unregistered == 0, err);
+    if (r == 0 && !scan->closure && scan->result->incomplete == 0)
+        r = index_set_store(scan->index, scan->store, scan->store_changed, err);
     return r;
+}
+
+/* Say which part of the store's directory is in the index now. */
+static int note_part(struct scan *scan, bool *ret_changed, struct err *err)
+{
+    const struct scan_options *o = scan->options;
+    const struct scan_result *result = scan->result;
+    struct part part = {.place = scan->place, .shards = 1, .shard = 1};
+
+    if (scan->closure || result->unregistered || result->incomplete)
+        part.shards = part.shard = 0;
+    else if (o->shards)
+        part.shards = o->shards, part.shard = o->shard;
+    part.adds = scan->closure || (o->shards && scan->store_changed == scan->store_changed_before);
+    return index_note_part(scan->index, scan->store, &part, ret_changed, err);
 }
 
 static int finish(struct scan *scan, struct err *err)
 {
     const struct scan_result *result = scan->result;
+    bool parted = false;
     int r = add_references(scan, err);
 
     if (r == 0)
         r = scan_search_dirs(scan, err);
     if (r == 0)
         r = refresh_inodes(scan, err);
-    return r < 0 ? r
-                 : index_finish(scan->index, result->scanned || result->gone || result->refreshed,
-                                err);
+    if (r == 0)
+        r = note_part(scan, &parted, err);
+    return r < 0
+               ? r
+               : index_finish(scan->index,
+                              result->scanned || result->gone || result->refreshed || parted, err);
 }
 
 /* ---- the passes */
+
+/* Which directory it is, whatever its name: no two that ever were have all of this in common. */
+static void name_place(struct scan *scan)
+{
+    struct statx st = {0};
+
+    (void)statx(scan->store_fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &st);
+    (void)snprintf(scan->place, sizeof(scan->place), "%x:%x:%llu:%lld.%09u", st.stx_dev_major,
+                   st.stx_dev_minor, (unsigned long long)st.stx_ino, (long long)st.stx_btime.tv_sec,
+                   st.stx_btime.tv_nsec);
+}
 
 static int open_store(struct scan *scan, struct err *err)
 {
@@ -387,6 +423,7 @@ static int open_store(struct scan *scan, struct err *err)
     if (scan->store_fd < 0 || fstat(scan->store_fd, &st) < 0)
         return err_set(err, errno, "store '%s': %s", path, strerror(errno));
     scan->store_changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    name_place(scan);
     r = index_store(scan->index, o->store, o->root, &scan->store, &scan->store_changed_before, err);
     return r;
 }

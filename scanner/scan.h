@@ -20,8 +20,9 @@ struct scan_options {
     const char *const *path; /* packages, or paths in or leading to them; none: the whole store */
     size_t n_paths;
     const char
-        *closure;     /* a file that lists the paths of the closure, one a line; NULL: found out */
-    unsigned readers; /* threads that read; 0: none beside the caller's */
+        *closure; /* a file that lists the paths of the closure, one a line; NULL: found out */
+    unsigned shards, shard; /* only this part of it, from 1, of so many; 0: no parts */
+    unsigned readers;       /* threads that read; 0: none beside the caller's */
 
     struct progress *progress; /* told after every package; may be NULL */
 };
@@ -33,6 +34,7 @@ struct scan_result {
     size_t incomplete;      /* something in them could not be read */
     size_t gone;            /* vanished since the last scan */
     size_t unregistered;    /* in the store, but unknown to its database: left out */
+    size_t elsewhere;       /* of other shards: left out */
     size_t refreshed;       /* directories whose inodes were read again */
     bool registered;        /* the store's database was read */
     const char *references; /* "database", "closure file", "run paths" */

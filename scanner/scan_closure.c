@@ -4,6 +4,7 @@
 #include "scanner/scan_private.h"
 
 #include "base/str.h"
+#include "scanner/store_name.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -207,6 +208,20 @@ static void want_all(struct scan *scan)
     }
 }
 
+/* Others read the other shards. */
+static void leave_others(struct scan *scan)
+{
+    for (size_t i = 0; i < scan->n_candidates; i++) {
+        struct candidate *c = &scan->candidate[i];
+
+        if (!c->wanted || store_name_shard(c->base, scan->options->shards) == scan->options->shard)
+            continue;
+        c->wanted = false;
+        c->elsewhere = true;
+        scan->result->elsewhere++;
+    }
+}
+
 int scan_choose(struct scan *scan, struct err *err)
 {
     const struct scan_options *o = scan->options;
@@ -217,15 +232,22 @@ int scan_choose(struct scan *scan, struct err *err)
                                                           : "run paths";
     scan->listed = o->closure != NULL;
     scan->closure = scan->listed || o->n_paths;
-    if (!scan->closure) {
+    if (o->shards && scan->closure && !scan->listed && !scan->result->registered)
+        return err_set(err, EINVAL,
+                       "a shard of a closure needs the store's database, which store '%s' has not, "
+                       "or a closure file",
+                       o->store);
+    if (!scan->closure)
         want_all(scan);
-        return 0;
-    }
     if (o->closure)
         r = read_closure_file(scan, o->closure, err);
     for (size_t i = 0; i < o->n_paths && r == 0; i++)
         r = want_given(scan, o->path[i], err);
-    return r < 0 || scan->listed ? r : scan_spread(scan, err);
+    if (r == 0 && scan->closure && !scan->listed)
+        r = scan_spread(scan, err);
+    if (r == 0 && o->shards)
+        leave_others(scan);
+    return r;
 }
 
 /* ---- references that nobody registered */
@@ -246,7 +268,9 @@ static void refer(struct referrer *by, const char *base)
     if (by->error)
         return;
     to = scan_candidate(scan, base);
-    if (to->present && scan->closure && !scan->listed)
+    if (to->elsewhere)
+        by->error = scan_name(scan, scan_number(scan, to), by->err);
+    else if (to->present && scan->closure && !scan->listed && !scan->options->shards)
         by->error = scan_want(scan, to, by->err);
     to = scan_candidate(scan, base);
     if (by->error == 0 && to->id && to->present)
@@ -299,7 +323,7 @@ static void refer_known(void *data, const char *base)
     struct referrer *by = data;
     struct candidate *to = scan_candidate(by->scan, base);
 
-    if (by->error == 0 && to->present && !by->scan->listed)
+    if (by->error == 0 && to->present && !by->scan->listed && !by->scan->options->shards)
         by->error = scan_want(by->scan, to, by->err);
 }
 
@@ -321,19 +345,25 @@ struct search {
     int error;
 };
 
-/* Keep the directory `path` of a package if it is one. False: nothing below it can be there. */
+/*
+ * Keep the directory `path` of a package if it is one. False: nothing below it can be there. Of a
+ * package that others read, only what they will not keep by themselves.
+ */
 static bool keep_directory(struct search *search, const struct candidate *c, const char *path)
 {
     struct scan *scan = search->scan;
     struct package_facts *f;
     bool has = false, there;
 
+    if (c->elsewhere && walk_always_keeps(path))
+        return true;
+
     search->error = index_has_directory(scan->index, c->id, path, &has, search->err);
     if (search->error || has)
         return has;
     f = walk_directory(search->walker, scan->store_fd, c->base, path);
     there = f->n_dirs > 0;
-    if (there)
+    if (there && (!c->elsewhere || f->dir[0].n_objects == 0))
         search->error = index_add_directories(scan->index, c->id, f, search->err);
     package_facts_free(f);
     return there;
@@ -350,7 +380,9 @@ static void keep_search_dir(void *data, const char *path)
     if (!base)
         return;
     c = scan_candidate(search->scan, base);
-    if (!c->id || !c->present || !c->queued)
+    if (c->elsewhere)
+        search->error = scan_name(search->scan, scan_number(search->scan, c), search->err);
+    if (search->error || !c->id || !c->present || !(c->queued || c->elsewhere))
         return;
     search->error = index_has_directory(search->scan->index, c->id, below, &has, search->err);
     if (search->error || has)

@@ -25,6 +25,7 @@ struct candidate {
     const struct nix_path *path; /* what the database says; NULL: not registered */
     bool present;                /* in the store's directory */
     bool wanted, queued, written;
+    bool elsewhere; /* wanted, but of another shard */
 };
 
 struct scan {
@@ -34,6 +35,7 @@ struct scan {
     struct index *index;
     int64_t store;
     uint64_t store_changed, store_changed_before;
+    char place[80]; /* which directory it is */
     int store_fd;
     bool closure; /* only some packages ... */
     bool listed;  /* ... and a file says which */
@@ -56,6 +58,14 @@ struct scan {
 
 /* The candidate of that name, made if needed. Candidates move: keep numbers, not pointers. */
 struct candidate *scan_candidate(struct scan *scan, const char *base);
+
+static inline uint32_t scan_number(const struct scan *scan, const struct candidate *candidate)
+{
+    return (uint32_t)(candidate - scan->candidate);
+}
+
+/* Give a candidate of another shard a row, so that it can be referred to. */
+MUST_CHECK int scan_name(struct scan *scan, uint32_t number, struct err *err);
 
 /* Which candidates are wanted. */
 MUST_CHECK int scan_choose(struct scan *scan, struct err *err);

@@ -92,6 +92,18 @@ void store_name_parse(struct arena *arena, const char *base, const char *deriver
     ret->version = dash ? dash + 1 : "";
 }
 
+unsigned store_name_shard(const char *base, unsigned shards)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    const char *hash;
+
+    (void)split_hash(&a, base, &hash);
+    for (const char *c = hash ? hash : base; *c; c++)
+        h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+    return (unsigned)((h ^ h >> 32) % shards) + 1;
+}
+
 bool store_name_is_internal(const char *base)
 {
     static const char *const tails[] = {".drv", ".lock", ".chroot", ".tmp"};

@@ -21,5 +21,11 @@ struct store_name {
 void store_name_parse(struct arena *arena, const char *base, const char *deriver,
                       struct store_name *ret_name);
 
+/*
+ * Which of `shards` (1 or more) parts of a store the package belongs to, from 1: by its hash, by its
+ * whole name when it has none. The same on every machine and in every version.
+ */
+unsigned store_name_shard(const char *base, unsigned shards);
+
 /* Is this entry of a store no package: locks, temporaries, derivations, Nix's links? */
 bool store_name_is_internal(const char *base);

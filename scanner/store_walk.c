@@ -294,8 +294,7 @@ static int walk_entries(struct walker *w, int dir_fd, struct gathering *g, struc
     return n < 0 ? -errno : 0;
 }
 
-/* Directories that are kept whatever they hold: run paths, wrappers and profiles name them. */
-static bool always_kept(const char *path)
+bool walk_always_keeps(const char *path)
 {
     static const char *const names[] = {"",       "lib", "lib64", "lib32",
                                         "libx32", "bin", "sbin",  "libexec"};
@@ -341,7 +340,7 @@ static bool walk_dir(struct walker *w, int dir_fd, int depth)
     if (r < 0)
         add_unread(w, "", -r);
     entries = arena_memdup(&f->arena, w->entries.bytes, size);
-    keep = g.n_objects || g.interesting || always_kept(w->path);
+    keep = g.n_objects || g.interesting || walk_always_keeps(w->path);
     for (size_t i = 0; i < subdirs.n; i++)
         keep |= walk_subdir(w, dir_fd, subdirs.name[i], depth + 1);
     if (keep)

@@ -79,6 +79,9 @@ void package_facts_free(struct package_facts *facts);
 struct package_facts *walk_directory(struct walker *walker, int store_fd, const char *base,
                                      const char *path);
 
+/* Is the directory `path` kept whatever it holds? Run paths, wrappers and profiles name those. */
+bool walk_always_keeps(const char *path);
+
 /*
  * A number that changes when a package's names, sizes, times or inodes do; never 0. What cannot be
  * looked at counts as it is.

@@ -1,0 +1,205 @@
+/*
+ * stormlint merge: one index out of several.
+ */
+#include "base/json.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "scanner/index.h"
+#include "scanner/merge.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct merge_arguments {
+    struct options common; /* of these only --json and the arguments */
+    bool replace;
+    json_t *clashes; /* for --json */
+};
+
+enum { OPT_JSON = 0x200, OPT_REPLACE };
+
+static const struct argp_option rows[] = {
+    {"replace", OPT_REPLACE, NULL, 0, "OUT may be there already; it may be one of the inputs", 0},
+    {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct merge_arguments *a = state->input;
+    struct options *o = &a->common;
+
+    switch (key) {
+    case OPT_REPLACE:
+        a->replace = true;
+        break;
+    case OPT_JSON:
+        o->json = true;
+        break;
+    case ARGP_KEY_ARG:
+        o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
+        o->arg[o->n_args++] = arg;
+        break;
+    case ARGP_KEY_END:
+        if (o->n_args < 2)
+            argp_error(state, "an index to make and at least one to read are needed");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static const struct argp argp = {
+    .options = rows,
+    .parser = parse,
+    .args_doc = "OUT IN...",
+    .doc =
+        "Make one index OUT out of others: shards of a store, closures, what other machines have "
+        "read.\v"
+        "Order does not matter, nor what was merged before. A path that two inputs have with "
+        "different contents is reported, and taken from one of them. "
+        "Exit code: 0; 1, there was such a path; 3, something was not read completely; 4, OUT "
+        "was not made.",
+};
+
+/* ---- clashes */
+
+static void tell_clash(void *data, const struct merge_clash *c)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct merge_arguments *arguments = data;
+
+    if (arguments->common.json) {
+        json_t *o = json_object();
+
+        json_put_text(o, "path", c->path);
+        json_put_text(o, "kept", c->kept);
+        json_put_text(o, "kept_from", c->kept_from);
+        json_put_text(o, "dropped", c->dropped);
+        json_put_text(o, "dropped_from", c->dropped_from);
+        json_array_append_new(arguments->clashes, o);
+        return;
+    }
+    printf("%s: contents differ: kept %s of '%s', not %s of '%s'\n", str_escape(&a, c->path),
+           c->kept ? c->kept : "what is there", str_escape(&a, c->kept_from),
+           c->dropped ? c->dropped : "what is there", str_escape(&a, c->dropped_from));
+}
+
+/* ---- the summary */
+
+static int print_json(struct merge_arguments *a, const struct merge_result *r,
+                      const struct index_totals *t, struct err *err)
+{
+    json_auto_t *o = json_object();
+
+    json_put_text(o, "db", a->common.arg[0]);
+    json_put_int(o, "packages", (int64_t)r->packages);
+    json_put_int(o, "named", (int64_t)r->named);
+    json_put_int(o, "incomplete", (int64_t)r->incomplete);
+    json_put_int(o, "repeated", (int64_t)r->repeated);
+    json_put_int(o, "index_files", t->files);
+    json_put_int(o, "index_objects", t->objects);
+    json_put_int(o, "index_programs", t->programs);
+    json_put(o, "clashes", json_incref(a->clashes));
+    return json_print(o, stdout, true, err);
+}
+
+static void print_text(const struct merge_arguments *a, const struct merge_result *r,
+                       const struct index_totals *t)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    printf("index '%s': packages %zu, files %lld, ELF objects %lld, programs %lld\n",
+           str_escape(&arena, a->common.arg[0]), r->packages, (long long)t->files,
+           (long long)t->objects, (long long)t->programs);
+    if (r->named)
+        printf("only named, by packages that refer to them: %zu; merge the index that has them\n",
+               r->named);
+    if (r->clashes)
+        printf("paths with different contents: %zu\n", r->clashes);
+}
+
+/* ---- the work */
+
+/* Fill `path`, which is not there yet. */
+static int merge_into(struct merge_arguments *a, const char *path, struct progress *progress,
+                      struct merge_result *ret_result, struct index_totals *ret_totals,
+                      struct err *err)
+{
+    CLEANUP(db_closep) struct db *db = NULL;
+    const struct merge_options options = {.in = a->common.arg + 1,
+                                          .n_in = a->common.n_args - 1,
+                                          .clash = tell_clash,
+                                          .data = a,
+                                          .progress = progress};
+    int r = db_open(path, DB_WRITE, &db, err);
+
+    if (r == 0)
+        r = merge_run(db, &options, ret_result, err);
+    return r < 0 ? r : index_totals(db, ret_totals, err);
+}
+
+/* Made beside OUT and put there when it is done: who reads OUT sees all of it or nothing. */
+static int merge(struct merge_arguments *a, struct progress_line *line, struct err *err)
+{
+    struct arena *arena = &a->common.arena;
+    const char *out = a->common.arg[0];
+    const char *part = arena_printf(arena, "%s.part-%ld", out, (long)getpid());
+    struct merge_result result = {0};
+    struct index_totals totals = {0};
+    int r;
+
+    if (!a->replace && access(out, F_OK) == 0)
+        return err_set(err, EEXIST, "'%s' is there already; give another name, or --replace", out);
+    (void)unlink(part);
+    r = merge_into(a, part, &line->progress, &result, &totals, err);
+    progress_line_end(line);
+    if (r == 0 && rename(part, out) < 0)
+        r = err_set(err, errno, "cannot make '%s': %s", out, strerror(errno));
+    if (r < 0) {
+        static const char *const tails[] = {"", "-wal", "-shm"};
+
+        for (size_t i = 0; i < ARRAY_LEN(tails); i++)
+            (void)unlink(arena_printf(arena, "%s%s", part, tails[i]));
+        return r;
+    }
+    if (a->common.json)
+        r = print_json(a, &result, &totals, err);
+    else
+        print_text(a, &result, &totals);
+    if (r == 0 && result.incomplete)
+        log_warn("%zu packages were not read completely; table 'problem' tells why",
+                 result.incomplete);
+    return r < 0               ? r
+           : result.incomplete ? EXIT_INCOMPLETE
+           : result.clashes    ? EXIT_FINDINGS
+                               : EXIT_FINE;
+}
+
+static int run(int argc, char **argv)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct progress_line line = progress_line(stderr);
+    struct merge_arguments a = {.clashes = json_array()};
+    struct err err = {0};
+    int r;
+
+    options_parse(&argp, argc, argv, &a);
+    r = merge(&a, &line, &err);
+    if (r < 0) {
+        log_error("%s", str_escape(&arena, err.text));
+        r = r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -EBUSY ? EXIT_USAGE : EXIT_FAILED;
+    }
+    json_decref(a.clashes);
+    options_release(&a.common);
+    return r;
+}
+
+const struct command cmd_merge = {"merge", "make one index out of several", run};

@@ -1,0 +1,432 @@
+/*
+ * Packages out of one index into another, where everything has other ids.
+ */
+#include "scanner/merge_private.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ids a dictionary can have: what an index may claim. */
+enum { IDS_MAX = 1 << 28 };
+
+static int damaged(const struct input *input, struct err *err)
+{
+    return err_set(err, EINVAL, "the index '%s' is damaged: it has an id too many", input->path);
+}
+
+/* ---- dictionaries */
+
+/* The new id of their id in a dictionary; texts are looked up when they are first used. */
+static int map_id(struct input *input, struct id_map *map, struct dictionary *to,
+                  enum merge_sql_id text, int64_t id, int64_t *ret_id, struct err *err)
+{
+    struct stmt *s;
+    int r;
+
+    if (id <= 0 || id >= IDS_MAX)
+        return damaged(input, err);
+    if ((size_t)id >= map->n) {
+        const size_t n = (size_t)id * 2 + 256;
+
+        map->to = realloc(map->to, n * sizeof(*map->to));
+        if (!map->to)
+            abort();
+        memset(map->to + map->n, 0, (n - map->n) * sizeof(*map->to));
+        map->n = n;
+    }
+    if (map->to[id] == 0) {
+        s = input_prepare(input, text, err);
+        if (!s)
+            return -err->code;
+        stmt_bind_int(s, 1, id);
+        if ((r = stmt_step(s, err)) <= 0)
+            return r < 0 ? r : damaged(input, err);
+        map->to[id] = dictionary_id_n(to, stmt_text(s, 0), stmt_size(s, 0));
+        stmt_reset(s);
+    }
+    *ret_id = map->to[id];
+    return 0;
+}
+
+static int map_name(struct input *input, int64_t id, int64_t *ret_id, struct err *err)
+{
+    return map_id(input, &input->name, &input->merge->index->name, MERGE_NAME, id, ret_id, err);
+}
+
+static int map_search_dir(struct input *input, int64_t id, int64_t *ret_id, struct err *err)
+{
+    return map_id(input, &input->search_dir, &input->merge->index->search_dir, MERGE_SEARCH_DIR, id,
+                  ret_id, err);
+}
+
+/* A list of ids, nested or not, with every number in it mapped: '[3,"a17",[5,-2]]'. */
+static int map_list(struct input *input, struct stmt *to, struct stmt *row, int column,
+                    int (*map)(struct input *, int64_t, int64_t *, struct err *),
+                    struct arena *arena, struct err *err)
+{
+    struct str list = {.arena = arena};
+    const char *at = stmt_text(row, column);
+
+    if (!at) {
+        stmt_bind_null(to, column + 1);
+        return 0;
+    }
+    str_add(&list, "");
+    while (*at) {
+        char *end;
+        int64_t id;
+        int r;
+
+        if (!isdigit((unsigned char)*at)) {
+            str_add_n(&list, at++, 1);
+            continue;
+        }
+        r = map(input, strtoll(at, &end, 10), &id, err);
+        if (r < 0)
+            return r;
+        str_printf(&list, "%" PRId64, id);
+        at = end;
+    }
+    stmt_bind_text_n(to, column + 1, list.text, list.len);
+    return 0;
+}
+
+static int map_one(struct input *input, struct stmt *to, struct stmt *row, int column,
+                   struct err *err)
+{
+    int64_t id;
+    int r;
+
+    if (stmt_is_null(row, column)) {
+        stmt_bind_null(to, column + 1);
+        return 0;
+    }
+    r = map_name(input, stmt_int(row, column), &id, err);
+    if (r == 0)
+        stmt_bind_int(to, column + 1, id);
+    return r;
+}
+
+/* ---- one package */
+
+/* A package on its way: where its rows go. */
+struct moving {
+    struct input *input;
+    struct arena arena;
+    int64_t their_id, id;
+    int64_t their_first, n_objects; /* its objects there */
+    int64_t first;                  /* ... and here */
+    bool places;                    /* inputs have read different directories */
+    struct moved_dir {
+        int64_t their_id, id;
+    } * dir; /* by their ids, ascending */
+    size_t n_dirs;
+};
+
+static bool is_object(const struct moving *m, int64_t theirs)
+{
+    return theirs >= m->their_first && theirs - m->their_first < m->n_objects;
+}
+
+static void bind_row(struct stmt *to, struct stmt *row)
+{
+    for (int i = 0; i < stmt_columns(row); i++)
+        stmt_bind_column(to, i + 1, row, i);
+}
+
+static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
+{
+    struct index *index = m->input->merge->index;
+    struct stmt *to = index_prepare(index, SQL_DIRECTORY_ADD, err);
+    const int64_t first = stmt_int(row, 2), n = stmt_int(row, 3);
+
+    if (!to)
+        return -err->code;
+    if (n && (n < 0 || !is_object(m, first) || !is_object(m, first + n - 1)))
+        return damaged(m->input, err);
+    m->dir = arena_grow(&m->arena, m->dir, m->n_dirs, sizeof(*m->dir));
+    m->dir[m->n_dirs++] = (struct moved_dir){stmt_int(row, 0), index->next_directory};
+    stmt_bind_int(to, 1, index->next_directory++);
+    stmt_bind_int(to, 2, m->id);
+    stmt_bind_column(to, 3, row, 1);
+    stmt_bind_int(to, 4, n ? first - m->their_first + m->first : m->first);
+    stmt_bind_int(to, 5, n);
+    stmt_bind_column(to, 6, row, 4);
+    stmt_bind_int(to, 7, m->places ? 0 : stmt_int(row, 5));
+    return stmt_run(to, err);
+}
+
+static int64_t moved_dir(const struct moving *m, int64_t theirs)
+{
+    size_t low = 0, high = m->n_dirs;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (m->dir[middle].their_id < theirs)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < m->n_dirs && m->dir[low].their_id == theirs ? m->dir[low].id : 0;
+}
+
+static int copy_object(struct moving *m, struct stmt *row, struct err *err)
+{
+    struct input *input = m->input;
+    const struct column *c = &input->merge->column;
+    struct stmt *to = index_prepare(input->merge->index, SQL_OBJECT_ADD, err);
+    const int64_t dir = moved_dir(m, stmt_int(row, 1));
+    int r;
+
+    if (!to)
+        return -err->code;
+    if (dir == 0)
+        return damaged(input, err);
+    bind_row(to, row);
+    stmt_bind_int(to, 1, stmt_int(row, 0) - m->their_first + m->first);
+    stmt_bind_int(to, 2, dir);
+    r = map_one(input, to, row, c->interp, err);
+    if (r == 0)
+        r = map_one(input, to, row, c->soname, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->needed, map_name, &m->arena, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->rpath, map_search_dir, &m->arena, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->runpath, map_search_dir, &m->arena, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->verneed, map_name, &m->arena, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->verdef, map_name, &m->arena, err);
+    if (r == 0)
+        r = map_list(input, to, row, c->dlopen_string, map_name, &m->arena, err);
+    return r < 0 ? r : stmt_run(to, err);
+}
+
+/* A row about an object: only its number changes. */
+static int copy_about(struct moving *m, struct stmt *row, enum sql_id id, struct err *err)
+{
+    struct stmt *to = index_prepare(m->input->merge->index, id, err);
+
+    if (!to)
+        return -err->code;
+    bind_row(to, row);
+    stmt_bind_int(to, 1, stmt_int(row, 0) - m->their_first + m->first);
+    return stmt_run(to, err);
+}
+
+static int copy_ldso(struct moving *m, struct stmt *row, struct err *err)
+{
+    return copy_about(m, row, SQL_LDSO_ADD, err);
+}
+
+static int copy_inode(struct moving *m, struct stmt *row, struct err *err)
+{
+    return m->places ? 0 : copy_about(m, row, SQL_INODE_ADD, err);
+}
+
+static int copy_problem(struct moving *m, struct stmt *row, struct err *err)
+{
+    struct stmt *to = index_prepare(m->input->merge->index, SQL_PROBLEM_ADD, err);
+
+    if (!to)
+        return -err->code;
+    bind_row(to, row);
+    stmt_bind_int(to, 1, m->id);
+    return stmt_run(to, err);
+}
+
+/* Every row of a query about the package, or about its objects. */
+static int copy_rows(struct moving *m, enum merge_sql_id id, int64_t first, int64_t last,
+                     int (*copy)(struct moving *, struct stmt *, struct err *), struct err *err)
+{
+    struct stmt *s = input_prepare(m->input, id, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, first);
+    stmt_bind_int(s, 2, last); /* where the query has no second place, nothing */
+    while ((r = stmt_step(s, err)) > 0)
+        if ((r = copy(m, s, err)) < 0) {
+            stmt_reset(s);
+            return r;
+        }
+    return r;
+}
+
+/* Columns of MERGE_PACKAGES into those of table package. */
+static int copy_row(struct moving *m, struct stmt *row, int64_t store, struct err *err)
+{
+    static const struct {
+        int to, from;
+    } columns[] = {{3, P_BASE},      {4, P_HASH},   {5, P_NAME},  {6, P_PNAME},
+                   {7, P_VERSION},   {8, P_OUTPUT}, {9, P_STATE}, {10, P_NAR_HASH},
+                   {11, P_NAR_SIZE}, {12, P_MARK},  {13, P_KIND}, {14, P_TARGET},
+                   {15, P_FILES},    {16, P_MACHO}};
+    struct stmt *to = index_prepare(m->input->merge->index, SQL_PACKAGE_COPY, err);
+
+    if (!to)
+        return -err->code;
+    stmt_bind_int(to, 1, m->id);
+    stmt_bind_int(to, 2, store);
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        stmt_bind_column(to, columns[i].to, row, columns[i].from);
+    if (stmt_is_null(row, P_FIRST))
+        stmt_bind_null(to, 17);
+    else
+        stmt_bind_int(to, 17, m->first);
+    stmt_bind_int(to, 18, m->n_objects);
+    return stmt_run(to, err);
+}
+
+static int copy_package(struct moving *m, struct stmt *row, int64_t store, struct err *err)
+{
+    const int64_t last = m->their_first + m->n_objects - 1;
+    int r = copy_row(m, row, store, err);
+
+    if (r == 0)
+        r = copy_rows(m, MERGE_DIRECTORIES, m->their_id, 0, copy_directory, err);
+    if (r == 0)
+        r = copy_rows(m, MERGE_PROBLEMS, m->their_id, 0, copy_problem, err);
+    if (r < 0 || m->n_objects == 0)
+        return r;
+    r = copy_rows(m, MERGE_OBJECTS, m->their_first, last, copy_object, err);
+    if (r == 0)
+        r = copy_rows(m, MERGE_LDSOS, m->their_first, last, copy_ldso, err);
+    return r < 0 ? r : copy_rows(m, MERGE_INODES, m->their_first, last, copy_inode, err);
+}
+
+static int copy_winner(struct input *input, struct stmt *row, uint32_t number, struct err *err)
+{
+    struct merge *merge = input->merge;
+    struct merged_package *p = &merge->package[number];
+    const struct merged_store *store = merge_store(merge, stmt_text(row, P_STORE));
+    struct moving m = {.input = input,
+                       .their_id = stmt_int(row, P_ID),
+                       .their_first = stmt_int(row, P_FIRST),
+                       .n_objects = stmt_int(row, P_OBJECTS)};
+    int r;
+
+    if (p->edition.in != input->number || p->edition.id != m.their_id)
+        return 0;
+    if (!store || m.n_objects < 0 || m.n_objects > INT32_MAX)
+        return damaged(input, err);
+    m.places = store->places;
+    m.id = p->id = merge->next_package++;
+    m.first = merge->index->next_object;
+    r = index_begin(merge->index, err);
+    if (r == 0)
+        r = copy_package(&m, row, store->id, err);
+    merge->index->next_object += m.n_objects;
+    arena_release(&m.arena);
+    return r < 0 ? r : index_tick(merge->index, err);
+}
+
+int merge_copy(struct input *input, struct err *err)
+{
+    return input_packages(input, copy_winner, err);
+}
+
+/* ---- what any input knows */
+
+/* Directories without objects that some run path made this input keep. */
+static int join_directories(struct moving *m, struct err *err)
+{
+    struct index *index = m->input->merge->index;
+    struct stmt *s = input_prepare(m->input, MERGE_EMPTY_DIRECTORIES, err), *to;
+    bool has = false;
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, m->their_id);
+    while ((r = stmt_step(s, err)) > 0) {
+        r = index_has_directory(index, m->id, stmt_text(s, 0), &has, err);
+        if (r == 0 && has)
+            continue;
+        to = r == 0 ? index_prepare(index, SQL_DIRECTORY_ADD, err) : NULL;
+        if (!to) {
+            stmt_reset(s);
+            return -err->code;
+        }
+        stmt_bind_int(to, 1, index->next_directory++);
+        stmt_bind_int(to, 2, m->id);
+        stmt_bind_column(to, 3, s, 0);
+        stmt_bind_int(to, 4, index->next_object);
+        stmt_bind_int(to, 5, 0);
+        stmt_bind_column(to, 6, s, 1);
+        stmt_bind_int(to, 7, m->places ? 0 : stmt_int(s, 2));
+        if ((r = stmt_run(to, err)) < 0) {
+            stmt_reset(s);
+            return r;
+        }
+    }
+    return r;
+}
+
+static int join_package(struct input *input, struct stmt *row, uint32_t number, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct merge *merge = input->merge;
+    const struct merged_package *p = &merge->package[number];
+    const struct merged_store *store = merge_store(merge, stmt_text(row, P_STORE));
+    const struct edition edition = edition_of(input, row, &a);
+    struct moving m = {
+        .input = input, .their_id = edition.id, .id = p->id, .places = store && store->places};
+    int r = index_begin(merge->index, err);
+
+    if (edition.id <= 0 || edition.id >= IDS_MAX)
+        return damaged(input, err);
+    if ((size_t)edition.id >= input->n_packages) {
+        const size_t n = (size_t)edition.id * 2 + 256;
+
+        input->package = realloc(input->package, n * sizeof(*input->package));
+        if (!input->package)
+            abort();
+        memset(input->package + input->n_packages, 0,
+               (n - input->n_packages) * sizeof(*input->package));
+        input->n_packages = n;
+    }
+    input->package[edition.id] = (struct joined){p->id, edition_agrees(&edition, &p->edition)};
+    if (r < 0 || !input->package[edition.id].agrees || p->edition.in == input->number)
+        return r;
+    return join_directories(&m, err);
+}
+
+static int join_references(struct input *input, struct err *err)
+{
+    struct stmt *s = input_prepare(input, MERGE_REFERENCES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    while ((r = stmt_step(s, err)) > 0) {
+        const int64_t from = stmt_int(s, 0), to = stmt_int(s, 1);
+
+        if (from <= 0 || to <= 0 || (size_t)from >= input->n_packages ||
+            (size_t)to >= input->n_packages || !input->package[from].agrees ||
+            !input->package[to].id)
+            continue;
+        r = index_add_reference(input->merge->index, input->package[from].id, input->package[to].id,
+                                err);
+        if (r < 0) {
+            stmt_reset(s);
+            return r;
+        }
+    }
+    return r;
+}
+
+int merge_join(struct input *input, struct err *err)
+{
+    int r = input_packages(input, join_package, err);
+
+    if (r == 0)
+        r = join_references(input, err);
+    return r < 0 ? r : index_tick(input->merge->index, err);
+}
