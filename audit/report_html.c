@@ -41,27 +41,7 @@ static const char style[] =
 
 static const char *html(const struct report *r, const char *text)
 {
-    struct str out = {.arena = r->arena};
-
-    str_add(&out, "");
-    for (text = str_escape(r->arena, text ? text : ""); *text; text++)
-        switch (*text) {
-        case '&':
-            str_add(&out, "&amp;");
-            break;
-        case '<':
-            str_add(&out, "&lt;");
-            break;
-        case '>':
-            str_add(&out, "&gt;");
-            break;
-        case '"':
-            str_add(&out, "&quot;");
-            break;
-        default:
-            str_add_n(&out, text, 1);
-        }
-    return out.text;
+    return str_markup(r->arena, text ? text : "");
 }
 
 static void sum(FILE *to, const char *label, uint64_t n, const char *class)

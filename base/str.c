@@ -5,7 +5,8 @@
 
 /*
  * Length of the printable UTF-8 character at `s` (at most `left` bytes), 0 when there is none:
- * control characters, the backslash, overlong forms, surrogates, C1 controls, broken sequences.
+ * control characters, the backslash, overlong forms, surrogates, C1 controls, broken sequences, and
+ * the two codes that are no characters.
  */
 static size_t printable(const unsigned char *s, size_t left)
 {
@@ -28,6 +29,8 @@ static size_t printable(const unsigned char *s, size_t left)
         for (size_t i = 2; i < lead->len; i++)
             if ((s[i] & 0xc0) != 0x80)
                 return 0;
+        if (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe)
+            return 0; /* U+FFFE, U+FFFF: XML does not have them */
         return lead->len;
     }
     return 0;
@@ -170,4 +173,38 @@ void str_printf(struct str *str, const char *fmt, ...)
     text = arena_vprintf(str->arena, fmt, ap);
     va_end(ap);
     str_add(str, text);
+}
+
+/* ---- markup */
+
+void str_add_markup(struct str *str, const char *text)
+{
+    static const struct {
+        char c;
+        const char *entity;
+    } rows[] = {
+        {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"},
+    };
+
+    str_add_n(str, "", 0);
+    while (*text) {
+        const size_t plain = strcspn(text, "&<>\"'");
+
+        str_add_n(str, text, plain);
+        text += plain;
+        for (size_t i = 0; i < ARRAY_LEN(rows) && *text; i++)
+            if (rows[i].c == *text) {
+                str_add(str, rows[i].entity);
+                text++;
+                break;
+            }
+    }
+}
+
+const char *str_markup(struct arena *arena, const char *text)
+{
+    struct str out = {.arena = arena};
+
+    str_add_markup(&out, str_escape(arena, text));
+    return out.text;
 }

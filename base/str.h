@@ -16,6 +16,10 @@ const char *str_escape_n(struct arena *arena, const char *bytes, size_t len);
 /* The bytes that str_escape() was given. Anything that is not `\xNN` stays as it is. */
 char *str_unescape(struct arena *arena, const char *text);
 
+/* The same for HTML and XML, in text and in quoted attributes: escaped, then `<`, `>`, `&` and quotes
+ * as entities. */
+const char *str_markup(struct arena *arena, const char *text);
+
 /* "dir/name" with exactly one slash between; `name` alone when it is absolute or dir is "". */
 char *str_join(struct arena *arena, const char *dir, const char *name);
 
@@ -37,4 +41,6 @@ struct str {
 
 void str_add(struct str *str, const char *text);
 void str_add_n(struct str *str, const char *bytes, size_t len);
+/* Text that is printable already, with entities as str_markup() writes them. */
+void str_add_markup(struct str *str, const char *text);
 void str_printf(struct str *str, const char *fmt, ...) PRINTF(2, 3);

@@ -16,32 +16,6 @@ static int written(FILE *to, struct err *err)
 
 /* ---- JUnit: a suite a package, a case a finding, so that a fixed one is gone */
 
-/* Escaped twice: unprintable bytes first, then what XML gives a meaning. */
-static const char *xml(struct arena *arena, const char *text)
-{
-    struct str out = {.arena = arena};
-
-    str_add(&out, "");
-    for (text = str_escape(arena, text); *text; text++)
-        switch (*text) {
-        case '&':
-            str_add(&out, "&amp;");
-            break;
-        case '<':
-            str_add(&out, "&lt;");
-            break;
-        case '>':
-            str_add(&out, "&gt;");
-            break;
-        case '"':
-            str_add(&out, "&quot;");
-            break;
-        default:
-            str_add_n(&out, text, 1);
-        }
-    return out.text;
-}
-
 static int by_package(const void *a, const void *b)
 {
     const struct finding *x = *(struct finding *const *)a, *y = *(struct finding *const *)b;
@@ -64,17 +38,17 @@ static void print_case(const struct lint_report *report, const struct finding *f
     struct arena *a = report->arena;
 
     fprintf(to, "    <testcase classname=\"%s\" name=\"%s\">\n", f->rule->id,
-            xml(a, finding_identity(f, a)));
+            str_markup(a, finding_identity(f, a)));
     if (f->standing != FINDING_OPEN)
         fprintf(to, "      <skipped message=\"%s\"/>\n",
-                xml(a, f->reason ? f->reason : "the baseline has it"));
+                str_markup(a, f->reason ? f->reason : "the baseline has it"));
     else if (fails(report, f))
         fprintf(to, "      <failure type=\"%s\" message=\"%s\">%s\nTo do: %s.</failure>\n",
-                f->rule->code, xml(a, f->message), xml(a, f->path ? f->path : f->key),
-                xml(a, f->rule->fix));
+                f->rule->code, str_markup(a, f->message), str_markup(a, f->path ? f->path : f->key),
+                str_markup(a, f->rule->fix));
     else
         fprintf(to, "      <system-out>%s: %s</system-out>\n", severity_name(f->severity),
-                xml(a, f->message));
+                str_markup(a, f->message));
     fputs("    </testcase>\n", to);
 }
 
@@ -89,7 +63,7 @@ static void print_suite(const struct lint_report *report, struct finding *const 
         n_skipped += item[i]->standing != FINDING_OPEN;
     }
     fprintf(to, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-            xml(report->arena, package), n, n_failed, n_skipped);
+            str_markup(report->arena, package), n, n_failed, n_skipped);
     for (size_t i = 0; i < n; i++)
         print_case(report, item[i], to);
     fputs("  </testsuite>\n", to);

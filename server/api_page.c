@@ -12,30 +12,6 @@ static const char MARK[] = "<!--offenders-->";
 
 /* ---- HTML */
 
-static void add_text(struct str *to, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            str_add(to, "&amp;");
-            break;
-        case '<':
-            str_add(to, "&lt;");
-            break;
-        case '>':
-            str_add(to, "&gt;");
-            break;
-        case '"':
-            str_add(to, "&quot;");
-            break;
-        case '\'':
-            str_add(to, "&#39;");
-            break;
-        default:
-            str_add_n(to, text, 1);
-        }
-}
-
 static const char *text_of(const json_t *json, const char *key)
 {
     const char *text = json_string_value(json_object_get(json, key));
@@ -55,22 +31,22 @@ static void add_row(struct str *to, const json_t *program)
     const json_t *after = json_object_get(plan, "after");
 
     str_add(to, "<tr><td><a href=\"/api/v1/programs/");
-    add_text(to, text_of(program, "id"));
+    str_add_markup(to, text_of(program, "id"));
     str_add(to, "\">");
-    add_text(to, text_of(program, "path"));
+    str_add_markup(to, text_of(program, "path"));
     str_printf(to, "</a></td><td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
                number_of(storm, "failed_opens"), number_of(storm, "failed_stats"),
                number_of(storm, "objects"));
     str_printf(to, "<td>%" PRId64 "</td><td>", number_of(storm, "directories"));
     if (json_is_object(plan)) {
-        add_text(to, text_of(plan, "strategy"));
+        str_add_markup(to, text_of(plan, "strategy"));
         str_printf(to, "</td><td>%" PRId64,
                    number_of(after, "failed_opens") + number_of(after, "failed_stats"));
     } else {
         str_add(to, "not planned yet</td><td>");
     }
     str_add(to, "</td><td>");
-    add_text(to, text_of(program, "exit"));
+    str_add_markup(to, text_of(program, "exit"));
     str_add(to, "</td></tr>\n");
 }
 
@@ -131,7 +107,7 @@ static void add_form(struct str *to, const struct query *query)
 
     str_add(to, "<form method=\"get\" action=\"/table\"><label>Path contains <input name=\"q\" "
                 "value=\"");
-    add_text(to, q ? str_escape(query->arena, q) : "");
+    str_add_markup(to, q ? str_escape(query->arena, q) : "");
     str_add(to, "\"></label> <button>Search</button></form>\n");
 }
 

@@ -28,6 +28,8 @@ static const struct escape_row {
     {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* beyond U+10FFFF */
     {"\xc2\x85", "\\xc2\\x85"},                   /* C1 control */
     {"\x80\xff", "\\x80\\xff"},
+    {"\xef\xbf\xbd", "\xef\xbf\xbd"},
+    {"\xef\xbf\xbe", "\\xef\\xbf\\xbe"}, /* U+FFFE */
 };
 
 static void test_escape_rows(void **state UNUSED)
@@ -120,6 +122,26 @@ static void test_growing(void **state UNUSED)
     assert_memory_equal(text.text + 2997, "999\0z", 6);
 }
 
+static void test_markup(void **state UNUSED)
+{
+    static const struct escape_row rows[] = {
+        {"", ""},
+        {"libz.so.1", "libz.so.1"},
+        {"<a href='x'>", "&lt;a href=&#39;x&#39;&gt;"},
+        {"&amp;", "&amp;amp;"},
+        {"\"\x01\\", "&quot;\\x01\\x5c"},
+        {"f\xc3\xbcr", "f\xc3\xbcr"},
+    };
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct str str = {.arena = &arena};
+    const struct escape_row *row;
+
+    for_each (row, rows)
+        assert_string_equal(str_markup(&arena, row->bytes), row->shown);
+    str_add_markup(&str, "\\x01<"); /* escaped before: not again */
+    assert_string_equal(str.text, "\\x01&lt;");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_part_of_a_buffer),
         cmocka_unit_test(test_unescape_leaves_the_rest),
+        cmocka_unit_test(test_markup),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_small_ones),
         cmocka_unit_test(test_growing),
