@@ -80,6 +80,11 @@ bool is_started(const struct object *object);
 /* Is the object right in its package's lib directory? */
 bool is_public(const struct lint_object *object);
 
+/* How ldd has the object at `path` loaded by the loader `ldso`: it goes on when something is missing.
+ * What the start points to is `arena`'s. */
+struct start start_as_ldd(struct world *world, const char *ldso, const char *path,
+                          struct arena *arena);
+
 /* The index of a node in a trace's loaded objects; -1: not there. */
 int loaded_index(const struct trace *trace, const struct node *node);
 

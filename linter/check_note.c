@@ -81,9 +81,7 @@ static bool answers_in(struct check *check, struct world *world, const char *lds
                        struct node **ret_answer)
 {
     const struct lint_object *o = check->object;
-    const char *args[] = {"--list", o->path};
-    const struct start start = {
-        .program = ldso, .record = true, .ld_args = args, .n_ld_args = ARRAY_LEN(args)};
+    const struct start start = start_as_ldd(world, ldso, o->path, check->arena);
     struct loader *loader = loader_new(world, lint_cpu(check->lint), lint_cwd(check->lint), false);
     struct trace trace = {0};
     struct err err;

@@ -281,17 +281,38 @@ static void keep_answers(struct lint *lint, struct lint_object *object, const st
     }
 }
 
-/* `ld.so --list OBJECT`: it goes on when something is missing. False: it cannot be asked. */
+struct start start_as_ldd(struct world *world, const char *ldso, const char *path,
+                          struct arena *arena)
+{
+    static const char *const traced[] = {"LD_TRACE_LOADED_OBJECTS=1"};
+    const struct place at = world_walk(world, NULL, ldso);
+    const struct object *object = at.error ? NULL : world_object(world, at.node);
+    const bool musl = object && object->ldso && object->ldso->libc == LIBC_MUSL;
+    const char **args = arena_calloc(arena, 2, sizeof(*args));
+
+    args[0] = musl ? "--list" : path;
+    args[1] = path;
+    return (struct start){.program = ldso,
+                          .record = true,
+                          .ld_args = args,
+                          .n_ld_args = musl ? 2 : 1,
+                          .env = traced,
+                          .n_env = ARRAY_LEN(traced)};
+}
+
+/* False: it cannot be asked. */
 static bool load_alone(struct lint *lint, const struct lint_object *object, struct arena *arena,
                        struct trace *ret_trace)
 {
     struct check check = {.lint = lint, .closure = lint->closure, .arena = arena};
-    const char *args[] = {"--list", object->path};
-    struct start start = {.record = true, .ld_args = args, .n_ld_args = ARRAY_LEN(args)};
+    const char *ldso = ldso_for(lint, &check, object);
+    struct start start;
     struct err err;
 
-    start.program = ldso_for(lint, &check, object);
-    return start.program && loader_run(lint->loader, &start, arena, ret_trace, &err) == 0;
+    if (!ldso)
+        return false;
+    start = start_as_ldd(lint->closure->world, ldso, object->path, arena);
+    return loader_run(lint->loader, &start, arena, ret_trace, &err) == 0;
 }
 
 static void load_by_itself(struct lint *lint, struct lint_object *object)

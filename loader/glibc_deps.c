@@ -180,7 +180,7 @@ struct line {
 static bool line_failed(struct run *run, const struct space *space, const struct line *line,
                         const struct answer *answer)
 {
-    if (answer->lib || line->kind == NEED_AUXILIARY || run->list_only)
+    if (answer->lib || line->kind == NEED_AUXILIARY || run->goes_on)
         return false;
     if (run->phase > 0 || !space->is_base)
         return true; /* only this dlopen or audit module fails */

@@ -230,7 +230,7 @@ struct run {
     struct explicit *explicit; /* NULL: the kernel started the program */
     const char *musl_system;   /* musl: its system path once it was asked for */
     struct resolver *resolver; /* NULL: no module reads notes in this start */
-    bool list_only;            /* --list: a missing library does not end it */
+    bool goes_on;              /* it only lists: a missing library may not end it */
 };
 
 /* Count one call. That is all when calls are not kept, which is worth a way of its own. */

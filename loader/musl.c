@@ -361,7 +361,7 @@ void musl_start(struct run *run)
     else if (!run->loader->secure)
         preloads(&m, run_env(run, "LD_PRELOAD", true));
     (void)load_deps(&m, 0, false);
-    if (m.missing && !run->list_only)
+    if (m.missing && !run->goes_on)
         run_exit(run, EXIT_MISSING, "missing: %s", m.missing);
     lib_list(run, run->self, NULL);
     run->musl_system = m.system;

@@ -468,7 +468,6 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
         variant.prepend = explicit.prepend ? explicit.prepend : "";
         variant.mask = explicit.mask;
         run->explicit = &explicit;
-        run->list_only = explicit.list_only;
     }
     run->setup = variant.interp ? setup_get(loader, &variant) : NULL;
     if (!run->setup) {
@@ -484,6 +483,9 @@ int loader_run(struct loader *loader, const struct start *start, struct arena *a
             run_assume(run, "%s", trace.profile.assumed);
         if (trace.profile.from_source)
             run_assume(run, "%s", trace.profile.from_source);
+        run->goes_on = trace.profile.libc == LIBC_MUSL
+                           ? explicit.list_only
+                           : !explicit.list_only && run_env(run, "LD_TRACE_LOADED_OBJECTS", false);
         if (!run->explicit)
             run->main = lib_new(run, &run->base, main_image(loader, start->program, node), NULL);
         run_phases(run);
