@@ -128,7 +128,7 @@ CREATE TABLE object (
     problem   TEXT,                     -- why the file is malformed; NULL: it is not
 
     imports   INTEGER NOT NULL,         -- bits: 1 dlopen, 2 dlmopen, 4 dladdr, 8 dladdr1, 16 dlinfo, 32 dl_iterate_phdr, 64 JNI_OnLoad
-    layout    INTEGER NOT NULL,         -- bits: enum layout of scanner/object.h
+    layout    INTEGER NOT NULL,         -- bits: enum layout of scanner/object.h, how the file is laid out
     tls_size  INTEGER NOT NULL,         -- PT_TLS, bytes in memory
     trailing  INTEGER NOT NULL,         -- bytes behind everything the headers describe
     load_align INTEGER NOT NULL,        -- largest p_align of a PT_LOAD

@@ -58,10 +58,15 @@ void check_rewrite_unsafe_layout(struct check *check)
 {
     static const struct {
         unsigned bit;
-        const char *why;
+        const char *subject, *why;
     } rows[] = {
-        {LAYOUT_GO, "linked by Go's own linker: its dynamic section cannot move"},
-        {LAYOUT_RELRHACK, "relocations packed the way of Firefox"},
+        {LAYOUT_GO, "layout", "linked by Go's own linker: its dynamic section cannot move"},
+        {LAYOUT_RELRHACK, "layout", "relocations packed the way of Firefox"},
+        {LAYOUT_MOVED, "moved",
+         "an earlier edit moved its headers or strings: strip or a further edit may break it"},
+        {LAYOUT_UNSORTED, "sections",
+         "its section headers are not in the order of the file: editors overwrite what they take "
+         "to be behind"},
     };
     const struct object *o = check->object->object;
 
@@ -69,7 +74,7 @@ void check_rewrite_unsafe_layout(struct check *check)
         return;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (o->layout & rows[i].bit)
-            report_object(check, check->object, "layout", "%s", rows[i].why);
+            report_object(check, check->object, rows[i].subject, "%s", rows[i].why);
     if (o->trailing > MAX_PAYLOAD)
         report_object(check, check->object, "payload", "%llu bytes follow the ELF: a payload",
                       (unsigned long long)o->trailing);

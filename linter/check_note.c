@@ -61,6 +61,15 @@ static struct pairs read_pairs(struct check *check, const struct note *note)
 
 void check_note_malformed(struct check *check)
 {
+    static const struct {
+        unsigned bit;
+        const char *subject, *why;
+    } rows[] = {
+        {LAYOUT_NOTE_UNSEEN, "segment",
+         "its note is in a section that no PT_NOTE covers: loaders do not see it"},
+        {LAYOUT_NOTE_ODD, "owner",
+         "its note has another owner, type or size than readers look for"},
+    };
     const struct object *o = check->object->object;
     const struct pairs pairs =
         o->resolution.bytes ? read_pairs(check, &o->resolution) : (struct pairs){0};
@@ -70,6 +79,9 @@ void check_note_malformed(struct check *check)
         problem = o->problem;
     if (problem)
         report_object(check, check->object, NULL, "its note: %s", shown(check, problem));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (o->layout & rows[i].bit)
+            report_object(check, check->object, rows[i].subject, "%s", rows[i].why);
     if (closure_note_problem(o))
         report_object(check, check->object, "closure", "%s", closure_note_problem(o));
 }

@@ -92,6 +92,7 @@ struct known {
 struct known_names {
     struct known *slot;
     uint32_t mask;
+    bool missing; /* something was asked for in vain */
 };
 
 static struct known *known_slot(const struct known_names *names, const char *name)
@@ -130,14 +131,18 @@ static struct known_names known_names(struct arena *arena, const struct trace *t
     for (size_t i = 0; i < t->n_requests; i++) {
         const int answer = t->request[i].answer;
 
+        names.missing |= answer < 0;
         if (answer < 0 || t->loaded[answer].node)
             know(&names, t->request[i].name, answer);
     }
     return names;
 }
 
+/* The loader compares with all definitions; the first is the file's own name. */
 static bool defines(const struct object *object, const char *version)
 {
+    if (str_same(object->soname, version))
+        return true;
     for (size_t i = 0; i < object->n_verdef; i++)
         if (!strcmp(object->verdef[i].name, version))
             return true;
@@ -159,9 +164,16 @@ static void one_version(struct check *check, const struct loaded *by, const stru
                           "it wants version %s of %s, which nothing in memory is called",
                           shown(check, want->name), shown(check, want->file));
     } else {
-        f = report_object(
-            check, o, subject, "it wants version %s of %s, and '%s' does not define it",
-            shown(check, want->name), shown(check, want->file), shown(check, file->path));
+        const bool none = !(file->object->layout & LAYOUT_VERSIONS);
+
+        f = report_object(check, o, subject,
+                          none ? "it wants version %s of %s, and '%s' defines none at all: a "
+                                 "warning at each start"
+                               : "it wants version %s of %s, and '%s' does not define it",
+                          shown(check, want->name), shown(check, want->file),
+                          shown(check, file->path));
+        if (f && none)
+            f->severity = SEVERITY_WARNING;
         evidence(check, f, "%s", world_path(check->arena, file->node));
     }
     evidence(check, f, "started: %s", check->object->path);
@@ -185,8 +197,8 @@ static void versions_of(struct check *check, const struct known_names *names,
         if (want->weak || (known->name && known->index < 0))
             continue;
         file = known->name ? &check->trace->loaded[known->index] : NULL;
-        /* a file without any versions gets a warning of the loader, no more */
-        if (!file || (file->object && file->object->n_verdef && !defines(file->object, want->name)))
+        /* where something is missing, so may be whoever would have brought the file */
+        if (file ? file->object && !defines(file->object, want->name) : !names->missing)
             one_version(check, by, want, file);
     }
 }
@@ -196,8 +208,8 @@ void check_version_need_unmet(struct check *check)
     const struct trace *t = check->trace;
     struct known_names names;
 
-    if (t->profile.libc != LIBC_GLIBC || t->exit == EXIT_MISSING || t->exit == EXIT_BAD)
-        return; /* musl does not look at versions; what is missing is told by another rule */
+    if (t->profile.libc != LIBC_GLIBC)
+        return; /* musl does not look at versions */
     names = known_names(check->arena, t);
     for (size_t i = 0; i < t->n_loaded; i++)
         if (t->loaded[i].phase == 0)

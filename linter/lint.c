@@ -14,6 +14,7 @@ enum { MAX_EVIDENCE = 8 };
 struct told {
     const char *identity;
     struct finding *finding;
+    const struct lint_object *start; /* the last one that told it */
     UT_hash_handle hh;
 };
 
@@ -66,7 +67,8 @@ static struct finding *tell(struct check *check, const struct finding *like, con
 
     HASH_FIND_STR(lint->told, identity, told);
     if (told) {
-        told->finding->programs += check->trace != NULL;
+        told->finding->programs += check->trace && told->start != check->object;
+        told->start = check->object;
         return NULL;
     }
     f = arena_memdup(arena, like, sizeof(*like));
@@ -79,6 +81,7 @@ static struct finding *tell(struct check *check, const struct finding *like, con
     told = arena_alloc(arena, sizeof(*told));
     told->identity = arena_strdup(arena, identity);
     told->finding = f;
+    told->start = check->object;
     HASH_ADD_KEYPTR(hh, lint->told, told->identity, strlen(told->identity), told);
     lint->findings.item =
         arena_grow(arena, lint->findings.item, lint->findings.n, sizeof(struct finding *));
@@ -352,6 +355,20 @@ static void keep_users(struct lint *lint, const struct lint_object *program,
     }
 }
 
+/* A library that no program has at its start (a plugin, or a library for others), or a program that
+ * misses something. */
+static void start_alone(struct lint *lint, struct lint_object *object)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct trace trace = {0};
+
+    if (!load_alone(lint, object, &arena, &trace))
+        return;
+    if (is_started(object->object))
+        keep_answers(lint, object, &trace);
+    ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace, .alone = true});
+}
+
 static void start_program(struct lint *lint, struct lint_object *object)
 {
     CLEANUP(arena_release) struct arena arena = {0};
@@ -364,21 +381,11 @@ static void start_program(struct lint *lint, struct lint_object *object)
     lint->n_programs++;
     keep_answers(lint, object, &trace);
     if (trace.exit == EXIT_MISSING || trace.exit == EXIT_BAD)
-        load_by_itself(lint, object);
+        start_alone(lint, object); /* what follows the missing one */
     keep_users(lint, object, &trace, &arena);
     ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace});
     if (lint->options->each_start)
         lint->options->each_start(lint->options->data, object, &trace);
-}
-
-/* A library that no program has at its start: a plugin, or a library for others. */
-static void start_alone(struct lint *lint, struct lint_object *object)
-{
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct trace trace = {0};
-
-    if (load_alone(lint, object, &arena, &trace))
-        ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace, .alone = true});
 }
 
 /* ---- passes */

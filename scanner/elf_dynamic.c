@@ -70,6 +70,8 @@ static void read_dyn(struct elf_view *view, const Elf64_Dyn *dyn, struct dynamic
     const struct tag_place *place;
 
     keep_table(view, dyn);
+    if (dyn->d_tag == DT_VERDEF)
+        view->object->layout |= LAYOUT_VERSIONS;
     switch (dyn->d_tag) {
     case DT_NEEDED:
     case DT_AUXILIARY:
@@ -164,10 +166,25 @@ static void read_need(struct elf_view *view, const Elf64_Dyn *dyn, struct dynami
         o->need[o->n_needs++] = (struct need){kind, name};
 }
 
+/*
+ * patchelf makes room in a program with fixed addresses by pages before the first segment, and puts
+ * the strings there, where they can be written. strip does not survive that, nor does a next edit
+ * after it. In what can be placed anywhere the new pages are behind the last, which does no harm.
+ */
+static void judge_strings(const struct elf_view *view, const struct dynamic *d)
+{
+    for (size_t i = 0; i < view->n_loads && view->object->type == ET_EXEC; i++)
+        if (d->strings >= view->load[i].vaddr &&
+            d->strings - view->load[i].vaddr < view->load[i].filesz &&
+            (view->load[i].flags & (PF_W | PF_X)) == PF_W)
+            view->object->layout |= LAYOUT_MOVED;
+}
+
 static void locate_strings(struct elf_view *view, const struct dynamic *d)
 {
     uint64_t left;
 
+    judge_strings(view, d);
     if (!d->has_strings || view->strings_size == 0 ||
         !view_offset(view, d->strings, &view->strings, &left)) {
         view->strings_size = 0;

@@ -15,6 +15,15 @@ enum {
     NOTE_GO_BUILD_ID = 4,         /* owner Go */
 };
 
+/* Notes that decide about loading: what readers look for, and where editors keep it. */
+static const struct reading {
+    const char *section, *owner;
+    uint32_t type;
+} readings[] = {
+    {".note.nixos.ldcache", "NixOS", NOTE_RESOLUTION},
+    {".note.stormlint", "stormlint", NOTE_CLOSURE},
+};
+
 struct note_at {
     uint32_t type;
     const char *owner;
@@ -54,10 +63,23 @@ static void add_dlopen_note(struct elf_view *view, const struct note_at *note)
     o->dlopen_note = list;
 }
 
+/* The type is one of ours, and the owner another: nobody reads it. */
+static bool is_odd(const struct note_at *note)
+{
+    const struct reading *r;
+
+    for_each (r, readings)
+        if (note->type == r->type)
+            return !note_is(note, r->owner, r->type);
+    return false;
+}
+
 static void read_note(struct elf_view *view, const struct note_at *note)
 {
     struct object *o = view->object;
 
+    if (is_odd(note))
+        o->layout |= LAYOUT_NOTE_ODD;
     if (note_is(note, "GNU", NT_GNU_ABI_TAG) && note->desc_len >= 16) {
         if (o->has_abi_tag)
             return;
@@ -94,6 +116,8 @@ void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size
 
     if (size == 0)
         return;
+    if (view->n_notes < NOTES_SEEN_MAX)
+        view->note[view->n_notes++] = (struct range){offset, size};
     if (size > NOTES_MAX) {
         view_problem(view, "a note segment of %llu bytes", (unsigned long long)size);
         size = NOTES_MAX;
@@ -123,4 +147,36 @@ void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size
         if (at > size)
             return;
     }
+}
+
+/* ---- sections, which no loader looks at */
+
+bool elf_is_note_section(const char *name)
+{
+    const struct reading *r;
+
+    for_each (r, readings)
+        if (!strcmp(r->section, name))
+            return true;
+    return false;
+}
+
+bool elf_note_fits(struct elf_view *view, const char *name, uint64_t offset, uint64_t size)
+{
+    const struct reading *r;
+
+    for_each (r, readings) {
+        const size_t len = strlen(r->owner) + 1;
+        const unsigned char *bytes;
+
+        if (strcmp(r->section, name) != 0)
+            continue;
+        if (size < NOTE_HEADER + len)
+            return false;
+        bytes = view_peek(view, SLOT_RECORD, offset, NOTE_HEADER + len, NOTE_HEADER + len);
+        return bytes && view_word(view, bytes) == len && view_word(view, bytes + 8) == r->type &&
+               view_word(view, bytes + 4) <= size - NOTE_HEADER - len &&
+               !memcmp(bytes + NOTE_HEADER, r->owner, len);
+    }
+    return true;
 }

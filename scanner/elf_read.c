@@ -11,6 +11,7 @@
 
 enum {
     LOADS_MAX = 4096,    /* PT_LOAD segments looked at */
+    NAMES_BEFORE = 512,  /* bytes of names that are hoped for before the section headers */
     LDSO_MAX = 16 << 20, /* a loader file is read whole, up to this size */
 };
 
@@ -206,6 +207,10 @@ static void read_phdr(struct elf_view *view, const Elf64_Phdr *phdr, struct head
         headers->dynamic_vaddr = phdr->p_vaddr;
         headers->dynamic_filesz = phdr->p_filesz;
         break;
+    case PT_PHDR:
+        headers->has_phdr = true;
+        headers->phdr_vaddr = phdr->p_vaddr;
+        break;
     case PT_TLS:
         o->tls_size = phdr->p_memsz;
         break;
@@ -220,6 +225,19 @@ static void read_phdr(struct elf_view *view, const Elf64_Phdr *phdr, struct head
     default:
         break;
     }
+}
+
+/*
+ * Early editors moved the program headers to the end of the file, and lose them when they run
+ * again; strip may leave PT_PHDR where nothing is loaded.
+ */
+static bool headers_moved(const struct elf_view *view, const Elf64_Ehdr *ehdr,
+                          const struct headers *headers)
+{
+    uint64_t offset, left;
+
+    return ehdr->e_phoff != (view->is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)) ||
+           (headers->has_phdr && !view_offset(view, headers->phdr_vaddr, &offset, &left));
 }
 
 static void read_program_headers(struct elf_view *view, const Elf64_Ehdr *ehdr,
@@ -250,37 +268,65 @@ static void read_program_headers(struct elf_view *view, const Elf64_Ehdr *ehdr,
     }
     if (!headers->has_stack)
         view->object->layout |= LAYOUT_NO_GNU_STACK;
+    if (headers_moved(view, ehdr, headers))
+        view->object->layout |= LAYOUT_MOVED;
 }
 
 /* ---- section headers: traits only */
 
 /* What a pass over the section headers tells. */
 struct sections {
-    uint64_t names, names_size; /* file offset of their names; size 0: not asked for */
+    uint64_t names, names_size; /* file offset of their names; size 0: unknown */
     uint64_t end;               /* of the furthest one in the file */
+    uint64_t last;              /* file offset of the last one that is loaded */
     bool hollow;                /* the code has no bytes here: a debug file */
 };
 
-/* Tables for unwinding are constants too, large ones, and hold no text. */
-static bool is_unwind_table(struct elf_view *view, const Elf64_Shdr *s,
-                            const struct sections *sections)
-{
-    static const char *const tables[] = {".eh_frame", ".gcc_except_table"};
-    const size_t len = strlen(tables[1]);
-    const unsigned char *name;
+enum { SECTION_NAME = 32 }; /* bytes of a name that are looked at */
 
-    if (s->sh_name > sections->names_size || sections->names_size - s->sh_name < len)
-        return false;
-    name = view_peek(view, SLOT_NAME, sections->names + s->sh_name, len, 1024);
-    for (size_t i = 0; name && i < ARRAY_LEN(tables); i++)
-        if (memcmp(name, tables[i], strlen(tables[i])) == 0)
-            return true;
-    return false;
+/* The name of a section, cut off; "" when there is none. */
+static const char *section_name(struct elf_view *view, const struct sections *sections,
+                                const Elf64_Shdr *s, char ret_name[SECTION_NAME])
+{
+    const uint64_t left = s->sh_name < sections->names_size ? sections->names_size - s->sh_name : 0;
+    const size_t len = left < SECTION_NAME - 1 ? (size_t)left : SECTION_NAME - 1;
+    const unsigned char *bytes =
+        len ? view_peek(view, SLOT_NAME, sections->names + s->sh_name, len, (size_t)left) : NULL;
+
+    memset(ret_name, 0, SECTION_NAME);
+    if (bytes)
+        memcpy(ret_name, bytes, len);
+    return ret_name;
+}
+
+/* Constants, if not tables for unwinding: these are constants too, large ones, and hold no text. */
+static bool is_constants(const Elf64_Shdr *s, const char *name)
+{
+    return s->sh_type == SHT_PROGBITS &&
+           (s->sh_flags & (SHF_ALLOC | SHF_EXECINSTR | SHF_WRITE)) == SHF_ALLOC &&
+           strncmp(name, ".eh_frame", 9) != 0 && strncmp(name, ".gcc_except_table", 17) != 0;
+}
+
+/* A section of notes for loaders, which go by segments: is it what they will see? */
+static void judge_notes(struct elf_view *view, const Elf64_Shdr *s, const char *name)
+{
+    bool seen = false;
+
+    for (size_t i = 0; i < view->n_notes; i++)
+        seen |= s->sh_offset >= view->note[i].offset &&
+                s->sh_offset - view->note[i].offset <= view->note[i].size &&
+                s->sh_size <= view->note[i].size - (s->sh_offset - view->note[i].offset);
+    if (!seen)
+        view->object->layout |= LAYOUT_NOTE_UNSEEN;
+    if (!elf_note_fits(view, name, s->sh_offset, s->sh_size))
+        view->object->layout |= LAYOUT_NOTE_ODD;
 }
 
 static void read_shdr(struct elf_view *view, const Elf64_Shdr *s, struct sections *sections)
 {
     const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+    char buffer[SECTION_NAME];
+    const char *name;
     uint64_t end;
 
     if (s->sh_type == SHT_NOBITS) {
@@ -291,8 +337,15 @@ static void read_shdr(struct elf_view *view, const Elf64_Shdr *s, struct section
         return;
     if (end > sections->end)
         sections->end = end;
-    if (s->sh_type == SHT_PROGBITS && view->n_constants < CONSTANTS_MAX &&
-        (s->sh_flags & (code | SHF_WRITE)) == SHF_ALLOC && !is_unwind_table(view, s, sections))
+    if (s->sh_flags & SHF_ALLOC && s->sh_size) {
+        if (s->sh_offset < sections->last)
+            view->object->layout |= LAYOUT_UNSORTED;
+        sections->last = s->sh_offset;
+    }
+    name = section_name(view, sections, s, buffer);
+    if (elf_is_note_section(name))
+        judge_notes(view, s, name);
+    if (view->n_constants < CONSTANTS_MAX && is_constants(s, name))
         view->constant[view->n_constants++] = (struct range){s->sh_offset, s->sh_size};
 }
 
@@ -340,9 +393,9 @@ static bool nothing_loaded(const struct elf_view *view)
 }
 
 /*
- * Bytes behind what the headers describe, debug files, where constants stand. The section headers
- * are read only when one of these is a question, which it seldom is: their table usually ends the
- * file.
+ * Bytes behind what the headers describe, debug files, where constants stand, and what editors
+ * stumble over. The names usually stand just before the table, which usually ends the file: one
+ * read.
  */
 static void read_sections(struct elf_view *view, const Elf64_Ehdr *ehdr)
 {
@@ -350,7 +403,6 @@ static void read_sections(struct elf_view *view, const Elf64_Ehdr *ehdr)
     struct object *o = view->object;
     struct sections sections = {.end = view->phdr_end};
     uint64_t end;
-    bool asked;
 
     if (ehdr->e_shoff == 0 || ehdr->e_shnum == 0) {
         o->layout |= LAYOUT_NO_SECTIONS;
@@ -358,12 +410,14 @@ static void read_sections(struct elf_view *view, const Elf64_Ehdr *ehdr)
                __builtin_add_overflow(ehdr->e_shoff, ehdr->e_shnum * size, &end) || end > o->size) {
         view_problem(view, "section headers are outside the file");
     } else {
+        const uint64_t before = ehdr->e_shoff < NAMES_BEFORE ? ehdr->e_shoff : NAMES_BEFORE;
+
         if (end > sections.end)
             sections.end = end;
-        asked = sections.end < o->size || o->problem || (o->imports & IMPORT_LOADERS);
-        if (o->imports & IMPORT_LOADERS)
-            locate_names(view, ehdr, &sections);
-        if (asked && !walk_sections(view, ehdr, &sections))
+        (void)view_peek(view, SLOT_TABLE, ehdr->e_shoff - before, 1,
+                        (size_t)(before + ehdr->e_shnum * size));
+        locate_names(view, ehdr, &sections);
+        if (!walk_sections(view, ehdr, &sections))
             view_problem(view, "section headers cannot be read");
     }
     o->trailing = sections.end < o->size ? o->size - sections.end : 0;

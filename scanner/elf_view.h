@@ -37,7 +37,7 @@ struct range {
     uint64_t offset, size;
 };
 
-enum { CONSTANTS_MAX = 32, TABLES_MAX = 16 };
+enum { CONSTANTS_MAX = 32, TABLES_MAX = 16, NOTES_SEEN_MAX = 16 };
 
 /* Records translated at a time. */
 enum { BLOCK = 32 };
@@ -56,6 +56,9 @@ struct elf_view {
     struct segment *load;
     size_t n_loads;
     uint64_t phdr_end; /* end of everything the program headers describe */
+
+    struct range note[NOTES_SEEN_MAX]; /* PT_NOTE segments */
+    size_t n_notes;
 
     /* Sections of constants, if there are section headers to tell. */
     struct range constant[CONSTANTS_MAX];
@@ -106,12 +109,17 @@ static inline uint32_t view_word(const struct elf_view *view, const unsigned cha
 
 /* What the pass over the program headers leaves for later. */
 struct headers {
-    uint64_t dynamic_vaddr, dynamic_filesz;
-    bool has_dynamic, has_stack;
+    uint64_t dynamic_vaddr, dynamic_filesz, phdr_vaddr;
+    bool has_dynamic, has_stack, has_phdr;
 };
 
 /* `n` <= BLOCK records of a dynamic section in native form. False: they cannot be translated. */
 bool elf_dyns(const struct elf_view *view, const unsigned char *bytes, size_t n, Elf64_Dyn *ret);
+
+/* Is it the name of a section of notes that loaders or their modules read? */
+bool elf_is_note_section(const char *name);
+/* Is the note at `offset` what the section `name` of notes ought to begin with? */
+bool elf_note_fits(struct elf_view *view, const char *name, uint64_t offset, uint64_t size);
 
 /* The steps of reading one file, each adding to view->object; elf_read() calls them in order. */
 void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size, uint64_t align);

@@ -50,6 +50,11 @@ enum layout {
     LAYOUT_NO_GNU_STACK = 1 << 8, /* no PT_GNU_STACK at all */
     LAYOUT_NO_SECTIONS = 1 << 9,  /* section headers stripped */
     LAYOUT_LIFTED = 1 << 10,      /* run path starts with a stormlint farm */
+    LAYOUT_VERSIONS = 1 << 11,    /* DT_VERDEF: it defines versions, if only its own name */
+    LAYOUT_MOVED = 1 << 12,       /* an earlier edit moved what the next one takes to be in place */
+    LAYOUT_UNSORTED = 1 << 13,    /* section headers are not in the order of what is loaded */
+    LAYOUT_NOTE_UNSEEN = 1 << 14, /* a section of ours that no PT_NOTE covers: nobody reads it */
+    LAYOUT_NOTE_ODD = 1 << 15,    /* such a note with another owner, type or size */
 };
 
 /* A note kept as raw descriptor bytes, in the file's byte order. Absent: bytes is NULL. */
