@@ -177,7 +177,8 @@ static int open_writable(struct db *db, struct err *err)
 
 /*
  * Read only: beside whoever writes, if its shared memory can be reached, else as a file that stays
- * as it is. Which of the two it is, only reading tells.
+ * as it is. Which of the two it is, only reading tells. Somebody who writes without sharing is
+ * waited for: what he has half written must not be taken for a file that stays.
  */
 static int open_readable(struct db *db, struct err *err)
 {
@@ -192,12 +193,15 @@ static int open_readable(struct db *db, struct err *err)
         r = sqlite3_open_v2(uri, &db->handle,
                             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
         sqlite3_free(uri);
+        (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
         if (r == SQLITE_OK &&
             pragma_int(db, "SELECT count(*) FROM sqlite_master", &tables, err) == 0)
             return 0;
         r = db_error(db, "open", err);
         (void)sqlite3_close(db->handle);
         db->handle = NULL;
+        if (r == -EBUSY)
+            break;
     }
     return r;
 }
