@@ -33,7 +33,10 @@ static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
     {"root", OPT_ROOT, "DIR", 0, "The tree under DIR plays /", 0},
     {"store", OPT_STORE, "DIR", 0, "The directory of packages (default: /nix/store)", 0},
-    {"closure", OPT_CLOSURE, "FILE", 0, "Scan exactly the paths that FILE lists, one a line", 0},
+    {"closure", OPT_CLOSURE, "FILE", 0,
+     "Scan exactly the closure that FILE tells ('-': standard input): paths, nix path-info --json, "
+     "registrations, references graphs, .attrs.json, Spack's index.json",
+     0},
     {"shard", OPT_SHARD, "I/N", 0, "Scan only part I of N; 'stormlint merge' joins them", 0},
     {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
@@ -236,6 +239,8 @@ static int scan(struct arguments *a, struct progress_line *line, struct err *err
         r = print_json(path, &result, &totals, err);
     else if (r == 0)
         print_text(path, &result, &totals);
+    if (r == 0 && result.database.code)
+        log_warn("%s; references are told from files instead", result.database.text);
     if (r == 0 && result.incomplete)
         log_warn("%zu packages could not be read completely; table 'problem' tells why",
                  result.incomplete);

@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Largest id of the store's database for which references are taken from it. */
-enum { NIX_ID_MAX = 1 << 28 };
-
 /* ---- candidates */
 
 struct candidate *scan_candidate(struct scan *scan, const char *base)
@@ -72,38 +69,12 @@ static int list_store(struct scan *scan, struct err *err)
     return 0;
 }
 
-/* The store's own database, if it can be read; without it nothing is registered. */
-static void read_nix(struct scan *scan)
-{
-    const struct scan_options *o = scan->options;
-    int64_t max = 0;
-    struct err why;
-
-    if (nix_db_paths(o->root, o->store, &scan->arena, &scan->nix, &why) < 0)
-        return;
-    scan->result->registered = scan->nix.n_paths > 0;
-    for (size_t i = 0; i < scan->nix.n_paths; i++) {
-        scan_candidate(scan, scan->nix.path[i].base)->path = &scan->nix.path[i];
-        if (scan->nix.path[i].id > max)
-            max = scan->nix.path[i].id;
-    }
-    if (max > NIX_ID_MAX)
-        return;
-    scan->n_by_nix_id = (size_t)max + 1;
-    scan->by_nix_id = calloc(scan->n_by_nix_id, sizeof(*scan->by_nix_id));
-    if (!scan->by_nix_id)
-        abort();
-    for (size_t i = 0; i < scan->nix.n_paths; i++)
-        scan->by_nix_id[scan->nix.path[i].id] =
-            scan_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
-}
-
 /* ---- what has to be read */
 
 /* Is it known for certain that nothing has changed? Marks are compared later, by the readers. */
 static bool is_unchanged(const struct candidate *c)
 {
-    return c->id && c->state == KNOWN_SCANNED && c->path &&
+    return c->id && c->state == KNOWN_SCANNED && c->path && c->path->nar_hash &&
            str_same(c->nar_hash, c->path->nar_hash);
 }
 
@@ -261,7 +232,7 @@ static const struct job *make_round(struct scan *scan, size_t n)
         const struct candidate *c = &scan->candidate[scan->job[scan->n_done + i]];
 
         round[i] = (struct job){c->base, c->state == KNOWN_SCANNED ? c->mark : 0,
-                                c->path ? c->path->nar_size : 0, c->path != NULL};
+                                c->path ? c->path->nar_size : 0, c->path && c->path->nar_hash};
     }
     qsort(round, n, sizeof(*round), compare_jobs);
     return round;
@@ -297,38 +268,26 @@ static int read_packages(struct scan *scan, struct err *err)
 
 /* ---- afterwards */
 
-static void add_nix_reference(void *data, int64_t referrer, int64_t reference)
+static int add_told_reference(void *data, uint32_t from, uint32_t to, struct err *err)
 {
     struct scan *scan = data;
-    uint32_t from, to;
+    const struct candidate *by = &scan->candidate[from];
+    int r;
 
-    if (referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
-        (size_t)reference >= scan->n_by_nix_id)
-        return;
-    from = scan->by_nix_id[referrer];
-    to = scan->by_nix_id[reference];
-    if (!from || !to || !scan->candidate[from - 1].written || scan->reference_error)
-        return;
-    if (scan->candidate[to - 1].elsewhere)
-        scan->reference_error = scan_name(scan, to - 1, &scan->reference_err);
-    if (!scan->candidate[to - 1].id || scan->reference_error)
-        return;
-    scan->reference_error = index_add_reference(scan->index, scan->candidate[from - 1].id,
-                                                scan->candidate[to - 1].id, &scan->reference_err);
+    if (!by->written)
+        return 0;
+    if (scan->candidate[to].elsewhere && (r = scan_name(scan, to, err)) < 0)
+        return r;
+    if (!scan->candidate[to].id)
+        return 0;
+    return index_add_reference(scan->index, by->id, scan->candidate[to].id, err);
 }
 
 static int add_references(struct scan *scan, struct err *err)
 {
-    int r;
-
-    if (!scan->result->registered || scan->result->scanned == 0)
+    if (scan->result->scanned == 0)
         return 0;
-    r = nix_db_references(scan->options->root, scan->options->store, add_nix_reference, scan, err);
-    if (r == 0 && scan->reference_error) {
-        *err = scan->reference_err;
-        r = scan->reference_error;
-    }
-    return r;
+    return scan_references(scan, add_told_reference, scan, err);
 }
 
 static int identify(void *data, const char *path, struct identity *ret)
@@ -436,10 +395,13 @@ static int run_passes(struct scan *scan, struct err *err)
         r = index_packages(scan->index, scan->store, add_known, scan, err);
     if (r == 0)
         r = list_store(scan, err);
+    if (r == 0)
+        r = scan_read_closure(scan, err);
     if (r < 0)
         return r;
-    read_nix(scan);
-    r = scan_choose(scan, err);
+    r = scan_ask_store(scan, err);
+    if (r == 0)
+        r = scan_choose(scan, err);
     if (r == 0)
         r = forget_gone(scan, err);
     if (r == 0)

@@ -19,8 +19,8 @@ struct scan_options {
     const char *store;       /* as programs see it */
     const char *const *path; /* packages, or paths in or leading to them; none: the whole store */
     size_t n_paths;
-    const char
-        *closure; /* a file that lists the paths of the closure, one a line; NULL: found out */
+    const char *closure;    /* a file that tells the closure (scanner/closure_file.h), "-": standard
+                            input; NULL: found out */
     unsigned shards, shard; /* only this part of it, from 1, of so many; 0: no parts */
     unsigned readers;       /* threads that read; 0: none beside the caller's */
 
@@ -37,7 +37,9 @@ struct scan_result {
     size_t elsewhere;       /* of other shards: left out */
     size_t refreshed;       /* directories whose inodes were read again */
     bool registered;        /* the store's database was read */
-    const char *references; /* "database", "closure file", "run paths" */
+    const char *references; /* "database", "closure file", "spack", "run paths" */
+    struct err database;    /* why the store's database could not be read; code 0: it was,
+                               there is none, or it was not asked */
 };
 
 /* 0, or negative errno: -EINVAL for a path that is in no package of the store. */

@@ -4,6 +4,7 @@
 #include "scanner/scan_private.h"
 
 #include "base/str.h"
+#include "scanner/spack.h"
 #include "scanner/store_name.h"
 
 #include <errno.h>
@@ -52,34 +53,167 @@ static const char *package_of(struct scan *scan, struct arena *arena, const char
     return out;
 }
 
-/* ---- closures by the database */
+/* ---- what is told */
+
+/* Largest id of the store's database for which references are taken from it. */
+enum { NIX_ID_MAX = 1 << 28 };
+
+/*
+ * The store's own database. Without it nothing is registered. One that is there but busy or broken
+ * is an error: to take what it knows for unregistered would index builds that are going on, and
+ * forget what is known of the rest.
+ */
+static int ask_nix(struct scan *scan, struct err *err)
+{
+    const struct scan_options *o = scan->options;
+    int64_t max = 0;
+
+    int r;
+
+    r = nix_db_paths(o->root, o->store, &scan->arena, &scan->nix, err);
+    if (r == -EACCES)
+        scan->result->database = *err;
+    if (r < 0)
+        return r == -EACCES || r == -ENOENT || r == -ENOTDIR ? 0 : r;
+    scan->result->registered = scan->nix.n_paths > 0;
+    for (size_t i = 0; i < scan->nix.n_paths; i++) {
+        scan_candidate(scan, scan->nix.path[i].base)->path = &scan->nix.path[i];
+        if (scan->nix.path[i].id > max)
+            max = scan->nix.path[i].id;
+    }
+    if (max > NIX_ID_MAX)
+        return 0;
+    scan->n_by_nix_id = (size_t)max + 1;
+    scan->by_nix_id = calloc(scan->n_by_nix_id, sizeof(*scan->by_nix_id));
+    if (!scan->by_nix_id)
+        abort();
+    for (size_t i = 0; i < scan->nix.n_paths; i++)
+        scan->by_nix_id[scan->nix.path[i].id] =
+            scan_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
+    return 0;
+}
+
+static void ask_spack(struct scan *scan)
+{
+    const size_t n = scan->n_candidates;
+    const char **base = arena_calloc(&scan->arena, n + 1, sizeof(*base));
+    size_t n_present = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (scan->candidate[i].present)
+            base[n_present++] = scan->candidate[i].base;
+    spack_tree(scan->store_fd, scan->options->store, base, n_present, &scan->arena, &scan->told);
+}
+
+/* What a closure file tells of a path is what the database would have told. */
+static void adopt_told(struct scan *scan)
+{
+    const struct closure_file *told = &scan->told;
+    struct nix_path *path = arena_calloc(&scan->arena, told->n_paths + 1, sizeof(*path));
+
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const struct closure_path *from = &told->path[i];
+
+        path[i] = (struct nix_path){.base = str_base(from->path),
+                                    .nar_hash = from->nar_hash,
+                                    .deriver = from->deriver,
+                                    .nar_size = from->nar_size};
+        scan_candidate(scan, path[i].base)->path = &path[i];
+    }
+}
+
+int scan_ask_store(struct scan *scan, struct err *err)
+{
+    int r = 0;
+
+    if (!scan->told.refers)
+        r = ask_nix(scan, err);
+    else if (strcmp(scan->told.format, "spack") != 0)
+        adopt_told(scan);
+    if (r == 0 && !scan->told.format && !scan->result->registered)
+        ask_spack(scan);
+    return r;
+}
+
+static int told_references(struct scan *scan,
+                           int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
+                           void *data, struct err *err)
+{
+    const struct closure_file *told = &scan->told;
+    int r = 0;
+
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const uint32_t from = scan_number(scan, scan_candidate(scan, str_base(told->path[i].path)));
+
+        for (size_t k = 0; k < told->path[i].n_references && r == 0; k++)
+            r = each(data, from,
+                     scan_number(scan, scan_candidate(scan, told->path[i].reference[k])), err);
+    }
+    return r;
+}
+
+/* References of the database, from its ids to candidates. */
+struct by_id {
+    struct scan *scan;
+    int (*each)(void *data, uint32_t from, uint32_t to, struct err *err);
+    void *data;
+    struct err *err;
+    int error;
+};
+
+static void refer_by_id(void *data, int64_t referrer, int64_t reference)
+{
+    struct by_id *by = data;
+    const struct scan *scan = by->scan;
+    uint32_t from, to;
+
+    if (by->error || referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
+        (size_t)reference >= scan->n_by_nix_id)
+        return;
+    from = scan->by_nix_id[referrer];
+    to = scan->by_nix_id[reference];
+    if (from && to)
+        by->error = by->each(by->data, from - 1, to - 1, by->err);
+}
+
+int scan_references(struct scan *scan,
+                    int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
+                    void *data, struct err *err)
+{
+    struct by_id by = {scan, each, data, err, 0};
+    int r;
+
+    if (scan->told.refers)
+        return told_references(scan, each, data, err);
+    if (!scan->result->registered)
+        return 0;
+    r = nix_db_references(scan->options->root, scan->options->store, refer_by_id, &by, err);
+    return r < 0 ? r : by.error;
+}
+
+/* ---- closures by what is told */
 
 struct pair {
     uint32_t from, to;
 };
 
 struct graph {
-    struct scan *scan;
     struct pair *pair;
     size_t n, size;
 };
 
-static void add_pair(void *data, int64_t referrer, int64_t reference)
+static int add_pair(void *data, uint32_t from, uint32_t to, struct err *err UNUSED)
 {
     struct graph *g = data;
-    const struct scan *scan = g->scan;
 
-    if (referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
-        (size_t)reference >= scan->n_by_nix_id || !scan->by_nix_id[referrer] ||
-        !scan->by_nix_id[reference])
-        return;
     if (g->n == g->size) {
         g->size = g->size ? g->size * 2 : 4096;
         g->pair = realloc(g->pair, g->size * sizeof(*g->pair));
         if (!g->pair)
             abort();
     }
-    g->pair[g->n++] = (struct pair){scan->by_nix_id[referrer] - 1, scan->by_nix_id[reference] - 1};
+    g->pair[g->n++] = (struct pair){from, to};
+    return 0;
 }
 
 static int compare_pairs(const void *a, const void *b)
@@ -105,7 +239,7 @@ static size_t first_pair(const struct graph *g, uint32_t from)
     return low;
 }
 
-/* Want everything that the wanted, registered candidates refer to. */
+/* Want everything that the wanted candidates refer to, and that is there. */
 static void spread(struct scan *scan, const struct graph *g)
 {
     uint32_t *todo = calloc(scan->n_candidates + 1, sizeof(*todo));
@@ -122,9 +256,9 @@ static void spread(struct scan *scan, const struct graph *g)
         for (size_t i = first_pair(g, from); i < g->n && g->pair[i].from == from; i++) {
             struct candidate *to = &scan->candidate[g->pair[i].to];
 
-            if (!to->wanted)
+            if (!to->wanted && (to->present || to->path))
                 todo[n++] = g->pair[i].to;
-            to->wanted = true;
+            to->wanted |= to->present || to->path;
         }
     }
     free(todo);
@@ -132,12 +266,9 @@ static void spread(struct scan *scan, const struct graph *g)
 
 int scan_spread(struct scan *scan, struct err *err)
 {
-    struct graph g = {.scan = scan};
-    int r;
+    struct graph g = {0};
+    int r = scan_references(scan, add_pair, &g, err);
 
-    if (!scan->result->registered)
-        return 0;
-    r = nix_db_references(scan->options->root, scan->options->store, add_pair, &g, err);
     if (r == 0) {
         if (g.n)
             qsort(g.pair, g.n, sizeof(*g.pair), compare_pairs);
@@ -175,25 +306,13 @@ static int want_given(struct scan *scan, const char *path, struct err *err)
     return 0;
 }
 
-static int read_closure_file(struct scan *scan, const char *path, struct err *err)
+int scan_read_closure(struct scan *scan, struct err *err)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t size = 0;
-    int r = 0;
+    const struct scan_options *o = scan->options;
 
-    if (!file)
-        return err_set(err, errno, "closure file '%s': %s", path, strerror(errno));
-    while (r == 0 && getline(&line, &size, file) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0])
-            r = want_given(scan, line, err);
-    }
-    if (r == 0 && ferror(file))
-        r = err_set(err, EIO, "closure file '%s': %s", path, strerror(errno));
-    free(line);
-    (void)fclose(file);
-    return r;
+    if (!o->closure)
+        return 0;
+    return closure_file_read(o->closure, o->store, &scan->arena, &scan->told, err);
 }
 
 static void want_all(struct scan *scan)
@@ -229,18 +348,20 @@ int scan_choose(struct scan *scan, struct err *err)
 
     scan->result->references = o->closure                 ? "closure file"
                                : scan->result->registered ? "database"
+                               : scan->told.n_paths       ? "spack"
                                                           : "run paths";
     scan->listed = o->closure != NULL;
     scan->closure = scan->listed || o->n_paths;
-    if (o->shards && scan->closure && !scan->listed && !scan->result->registered)
+    if (o->shards && scan->closure && !scan->listed && !scan->result->registered &&
+        !scan->told.refers)
         return err_set(err, EINVAL,
                        "a shard of a closure needs the store's database, which store '%s' has not, "
                        "or a closure file",
                        o->store);
     if (!scan->closure)
         want_all(scan);
-    if (o->closure)
-        r = read_closure_file(scan, o->closure, err);
+    for (size_t i = 0; scan->listed && i < scan->told.n_paths && r == 0; i++)
+        r = want_given(scan, scan->told.path[i].path, err);
     for (size_t i = 0; i < o->n_paths && r == 0; i++)
         r = want_given(scan, o->path[i], err);
     if (r == 0 && scan->closure && !scan->listed)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/intern.h"
+#include "scanner/closure_file.h"
 #include "scanner/index.h"
 #include "scanner/scan.h"
 
@@ -22,7 +23,7 @@ struct candidate {
     int state;                   /* of struct known_package */
     uint64_t mark;               /* known mark */
     const char *nar_hash;        /* known identity */
-    const struct nix_path *path; /* what the database says; NULL: not registered */
+    const struct nix_path *path; /* what the database or the closure file says; NULL: nothing */
     bool present;                /* in the store's directory */
     bool wanted, queued, written;
     bool elsewhere; /* wanted, but of another shard */
@@ -44,6 +45,7 @@ struct scan {
     struct candidate *candidate;
     size_t n_candidates, size_candidates;
 
+    struct closure_file told; /* by the closure file, or by Spack's packages */
     struct nix_db nix;
     uint32_t *by_nix_id; /* candidate number + 1 by the database's id */
     size_t n_by_nix_id;
@@ -51,9 +53,6 @@ struct scan {
     uint32_t *job; /* candidates to be read */
     size_t n_jobs, size_jobs, n_done, n_written;
     const struct job *round; /* of the work going on */
-
-    int reference_error; /* of adding references, 0: none */
-    struct err reference_err;
 };
 
 /* The candidate of that name, made if needed. Candidates move: keep numbers, not pointers. */
@@ -67,10 +66,21 @@ static inline uint32_t scan_number(const struct scan *scan, const struct candida
 /* Give a candidate of another shard a row, so that it can be referred to. */
 MUST_CHECK int scan_name(struct scan *scan, uint32_t number, struct err *err);
 
+/* Read the closure file, if there is one. */
+MUST_CHECK int scan_read_closure(struct scan *scan, struct err *err);
+
 /* Which candidates are wanted. */
 MUST_CHECK int scan_choose(struct scan *scan, struct err *err);
 
-/* Want what the wanted, registered candidates refer to by the database; nothing without one. */
+/* What the database, the closure file or Spack's packages tell; without them there is nothing. */
+MUST_CHECK int scan_ask_store(struct scan *scan, struct err *err);
+
+/* Call `each` for every reference that is told, by numbers of candidates; not 0: it failed. */
+MUST_CHECK int scan_references(struct scan *scan,
+                               int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
+                               void *data, struct err *err);
+
+/* Want what the wanted candidates refer to, as far as it is told. */
 MUST_CHECK int scan_spread(struct scan *scan, struct err *err);
 
 /* A candidate that a closure turns out to need; queued if it has to be read. */
