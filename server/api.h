@@ -30,7 +30,7 @@ handler list_packages, get_package;
 handler get_program_plan, get_package_plan, list_plans;
 
 /* ---- api_directory.c */
-handler list_directories;
+handler list_directories, list_searchers;
 
 /* ---- api_finding.c */
 handler list_findings, list_audit_findings, list_rules, get_rule, list_problems;
@@ -83,5 +83,8 @@ json_t *package_ref_json(const struct package_row *package);
 
 /* "2026-11-30T12:00:00Z" of seconds since 1970; null for 0. New reference. */
 json_t *time_json(int64_t at);
+
+/* How many of n programs fail how often: classes of failed calls. New reference. */
+json_t *histogram_json(uint64_t (*failed)(const void *data, size_t at), const void *data, size_t n);
 
 json_t *texts_json(const char *const *text, size_t n);

@@ -84,25 +84,33 @@ int list_audits(struct query *query, struct reply *reply, struct err *err)
     return 0;
 }
 
+static uint64_t failed_of(const void *data, size_t at)
+{
+    const struct audit *audit = data;
+
+    return storm_failed(&audit->program[at].storm);
+}
+
 int get_audit(struct query *query, struct reply *reply, struct err *err)
 {
     struct archive *archive = service_archive(query->service);
     const char *id = query->segment[0];
-    const struct audit *audit;
-    int r;
+    const bool is_index = !strcmp(id, "index");
+    struct looked_at audit;
+    int r = looked_at_open(query, id, &audit, err);
 
-    if (strcmp(id, "index") != 0) {
-        reply->json = archive ? archive_one(archive, id) : NULL;
-        return reply->json ? 0 : err_set(err, ENOENT, "there is no such audit");
-    }
-    if (!query->snapshot)
-        return err_set(err, EAGAIN, "there is no index yet");
-    r = snapshot_audit(query->snapshot, &audit, err);
     if (r < 0)
         return r;
-    reply->json = index_summary(query->snapshot);
-    put_findings(reply->json, audit);
-    return 0;
+    reply->json = is_index ? index_summary(query->snapshot) : archive_one(archive, id);
+    if (is_index)
+        put_findings(reply->json, audit.audit);
+    if (reply->json)
+        json_put(reply->json, "histogram",
+                 histogram_json(failed_of, audit.audit, audit.audit->n_programs));
+    else
+        r = err_set(err, ENOENT, "there is no such audit"); /* removed meanwhile */
+    looked_at_close(&audit);
+    return r;
 }
 
 /* ---- the file */

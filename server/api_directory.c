@@ -84,3 +84,77 @@ int list_directories(struct query *query, struct reply *reply, struct err *err)
     directories_free(own);
     return r;
 }
+
+/* ---- whose starts look in vain into the directories of one package */
+
+struct searchers {
+    const struct query *query;
+    uint64_t *failed; /* by program */
+};
+
+static bool searches(void *data, size_t at)
+{
+    const struct searchers *l = data;
+
+    return l->failed[at] > 0;
+}
+
+static struct page_key searcher_key(void *data, size_t at)
+{
+    const struct searchers *l = data;
+
+    return (struct page_key){.number = (int64_t)l->failed[at]};
+}
+
+static const char *searcher_name(void *data, size_t at)
+{
+    const struct searchers *l = data;
+
+    return l->query->snapshot->program[at].of.program;
+}
+
+static json_t *searcher_item(void *data, size_t at)
+{
+    const struct searchers *l = data;
+    const struct snapshot *snap = l->query->snapshot;
+    const struct program_row *program = &snap->program[at];
+    json_t *json = json_object();
+
+    json_put_text(json, "id", program->id);
+    json_put_text(json, "path", program->of.program);
+    json_put_text(json, "key", program_key(l->query, program));
+    json_put(
+        json, "package",
+        package_ref_json(program->package == UINT32_MAX ? NULL : &snap->package[program->package]));
+    json_put_int(json, "failed", (int64_t)l->failed[at]);
+    return json;
+}
+
+int list_searchers(struct query *query, struct reply *reply, struct err *err)
+{
+    const size_t n = query->snapshot->n_programs;
+    struct searchers list = {.query = query,
+                             .failed = arena_calloc(query->arena, n + 1, sizeof(uint64_t))};
+    const struct listing listing = {.data = &list,
+                                    .n = n,
+                                    .wanted = searches,
+                                    .key = searcher_key,
+                                    .name = searcher_name,
+                                    .item = searcher_item,
+                                    .descending = true};
+    const struct directories *all;
+    struct package_row *package;
+    int r = find_package(query, query->segment[0], &package, err);
+
+    if (r == 0)
+        r = directories_all(query->snapshot, query->view, &all, err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->row[i].package != package)
+            continue;
+        for (const struct visit *v = all->row[i].visit; v; v = v->next)
+            list.failed[v->program] += v->failed;
+    }
+    return page_reply(query, &listing, reply, err);
+}

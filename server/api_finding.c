@@ -68,6 +68,22 @@ static json_t *finding_item(void *data, size_t at)
     return json;
 }
 
+/* How many there are of each rule, whichever rule is asked for. */
+static json_t *by_rule_json(const struct finding_list *list)
+{
+    struct finding_list all = *list;
+    json_t *json = json_object();
+
+    all.rule = NULL;
+    for (size_t i = 0; i < list->audit->n_findings; i++) {
+        const char *rule = list->audit->finding[i].rule;
+
+        if (finding_wanted(&all, i))
+            json_put_int(json, rule, json_integer_value(json_object_get(json, rule)) + 1);
+    }
+    return json;
+}
+
 static int list_of(struct query *query, const char *audit, struct reply *reply, struct err *err)
 {
     struct finding_list findings = {
@@ -92,6 +108,8 @@ static int list_of(struct query *query, const char *audit, struct reply *reply, 
     findings.audit = looked_at.audit;
     listing.n = looked_at.audit->n_findings;
     r = page_reply(query, &listing, reply, err);
+    if (r == 0)
+        json_put(reply->json, "rules", by_rule_json(&findings));
     looked_at_close(&looked_at);
     return r;
 }

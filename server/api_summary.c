@@ -8,28 +8,35 @@
 /* Programs by how many of their calls fail: the upper ends of the classes. */
 static const uint64_t classes[] = {0, 10, 50, 100, 200, 500, 1000, 2000, 5000, UINT64_MAX};
 
-static json_t *histogram_json(const struct snapshot *snap)
+json_t *histogram_json(uint64_t (*failed)(const void *data, size_t at), const void *data, size_t n)
 {
     json_t *array = json_array();
     uint64_t from = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
-        int64_t n = 0;
+        int64_t programs = 0;
         json_t *one = json_object();
 
-        for (size_t k = 0; k < snap->n_programs; k++) {
-            const uint64_t failed = storm_failed(&snap->program[k].of.storm);
+        for (size_t k = 0; k < n; k++) {
+            const uint64_t of = failed(data, k);
 
-            n += failed >= from && failed <= classes[i];
+            programs += of >= from && of <= classes[i];
         }
         json_put_int(one, "from", (int64_t)from);
         json_put(one, "to",
                  classes[i] == UINT64_MAX ? json_null() : json_integer((int64_t)classes[i]));
-        json_put_int(one, "programs", n);
+        json_put_int(one, "programs", programs);
         json_push(array, one);
         from = classes[i] + 1;
     }
     return array;
+}
+
+static uint64_t failed_of(const void *data, size_t at)
+{
+    const struct snapshot *snap = data;
+
+    return storm_failed(&snap->program[at].of.storm);
 }
 
 static json_t *index_json(const struct snapshot *snap)
@@ -108,7 +115,7 @@ int get_summary(struct query *query, struct reply *reply, struct err *err)
     json_put(json, "storm", storm_json(&snap->sum));
     json_put_int(json, "failed", (int64_t)storm_failed(&snap->sum));
     json_put_int(json, "not_starting", broken);
-    json_put(json, "histogram", histogram_json(snap));
+    json_put(json, "histogram", histogram_json(failed_of, snap, snap->n_programs));
     json_put(json, "plans", plans_json(snap));
     json_put(json, "worst", worst);
     reply->json = json;

@@ -10,13 +10,13 @@
 struct counted {
     UT_hash_handle hh;
     struct directory_row row;
-    size_t last; /* the program that failed here last, + 1 */
+    struct visit *visit; /* the newest first */
 };
 
 struct counting {
     struct directories *directories;
     struct counted *by_path;
-    size_t program; /* which one is counted now, from 1 */
+    uint32_t program; /* which one is counted now */
 };
 
 /* The directory of a path, without its part for CPUs: its length. */
@@ -45,6 +45,20 @@ static struct counted *find(struct counting *c, const char *path, size_t len)
     return at;
 }
 
+/* The start that is counted looked there in vain. */
+static void count_visit(struct counting *c, struct counted *at)
+{
+    struct visit *visit = at->visit;
+
+    if (!visit || visit->program != c->program) {
+        visit = arena_alloc(&c->directories->arena, sizeof(*visit));
+        *visit = (struct visit){.next = at->visit, .program = c->program};
+        at->row.visit = at->visit = visit;
+        at->row.programs++;
+    }
+    visit->failed++;
+}
+
 static void count_call(struct counting *c, const struct call *call)
 {
     bool hwcaps;
@@ -65,8 +79,7 @@ static void count_call(struct counting *c, const struct call *call)
     else
         at->row.failed_stats++;
     at->row.hwcaps += hwcaps;
-    at->row.programs += at->last != c->program;
-    at->last = c->program;
+    count_visit(c, at);
 }
 
 static int count_start(struct counting *c, struct snapshot *snap, struct view *view,
@@ -82,7 +95,7 @@ static int count_start(struct counting *c, struct snapshot *snap, struct view *v
                        &scratch, &trace, err);
     if (r < 0)
         return r;
-    c->program++;
+    c->program = (uint32_t)(program - snap->program);
     for (size_t i = 0; i < trace.n_calls; i++)
         count_call(c, &trace.call[i]);
     return 0;

@@ -5,14 +5,22 @@
 
 #include "server/snapshot.h"
 
+/* One start that looked in vain into a directory. */
+struct visit {
+    const struct visit *next;
+    uint32_t program; /* of the snapshot, by number */
+    uint32_t failed;  /* opens and stats */
+};
+
 /* Sub-directories for CPUs (glibc-hwcaps/...) are part of the directory they are in. */
 struct directory_row {
     const char *path;
     const struct package_row *package; /* NULL: in none */
     uint64_t failed_opens, failed_stats;
-    uint64_t hwcaps;   /* of these, in sub-directories for CPUs */
-    uint64_t hits;     /* files that were taken from it */
-    uint32_t programs; /* starts that looked there in vain */
+    uint64_t hwcaps;           /* of these, in sub-directories for CPUs */
+    uint64_t hits;             /* files that were taken from it */
+    uint32_t programs;         /* starts that looked there in vain */
+    const struct visit *visit; /* which, if all programs were counted */
 };
 
 struct directories {

@@ -73,6 +73,9 @@ static const struct param directory_params[] = {
     {.name = "package", .summary = "Only directories of this package: its id or name"},
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
+static const struct param searcher_params[] = {
+    PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
+};
 static const struct param problem_params[] = {
     {.name = "kind", .summary = "Only broken files, or only those that could not be read",
      .words = problem_kinds},
@@ -159,6 +162,9 @@ static const struct route table[] = {
     {.method = "GET", .pattern = "/api/v1/packages/{id}/plan", .id = "package_plan", .tag = "plans",
      .summary = "One plan for all programs of a package",
      .schema = "Plan", .flags = ROUTE_VIEW | ROUTE_SLOW, .handle = get_package_plan},
+    {.method = "GET", .pattern = "/api/v1/packages/{id}/searched_by", .id = "searchers", .tag = "packages",
+     .summary = "Programs whose starts look in vain into a package's directories, the worst first",
+     .params = searcher_params, .schema = "SearcherPage", .flags = ROUTE_VIEW | ROUTE_SLOW, .handle = list_searchers},
     {.method = "GET", .pattern = "/api/v1/plans", .id = "plans", .tag = "plans",
      .summary = "The plans of all packages",
      .params = plans_params, .type = "application/x-ndjson", .other_type = "application/json", .flags = ROUTE_INDEX, .handle = list_plans},
