@@ -261,6 +261,8 @@ SRC := $(sort $(wildcard main*.c no_db.c $(LAYERS:%=%/*.c) resolver/module/*.c t
 HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) resolver/module/*.h tests/*.h tests/*/*.h))
 SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 
+BIOME = $(CURDIR)/build/npm/node_modules/.bin/biome check --config-path=$(CURDIR)/web
+
 lint: npm site
 	@tools/deps lint
 	clang-format --dry-run -Werror $(SRC) $(HDR)
@@ -269,7 +271,8 @@ lint: npm site
 	  '-Djson_object_foreach(object,key,value)=while(next(&key,&value))' \
 	  '-Djson_array_foreach(array,index,value)=while(next(&index,&value))' $(SRC)
 	shellcheck $(SCRIPTS)
-	build/npm/node_modules/.bin/biome check --error-on-warnings
+	cd web && $(BIOME) --error-on-warnings .
+	cd tests/web && $(BIOME) --error-on-warnings .
 	node tests/web/types.mjs build/web-types/schemas.d.ts
 	build/npm/node_modules/.bin/tsc -p web
 	codespell --ignore-words=tests/codespell-words $(shell git ls-files | grep -v '\.gz$$\|/corpus/')
@@ -278,7 +281,7 @@ tidy:
 	clang-tidy --quiet $(filter-out tests/% resolver/module/%,$(SRC)) -- $(CPPFLAGS) -std=gnu17
 fmt:
 	clang-format -i $(SRC) $(HDR)
-	@! [ -e build/npm/.stamp ] || build/npm/node_modules/.bin/biome check --write
+	@! [ -e build/npm/.stamp ] || { cd web && $(BIOME) --write . && cd ../tests/web && $(BIOME) --write .; }
 
 # no layer includes one that is not in its list; each library has one door
 layers: $(LAYERS:%=layer-%) layer-resolver-alone

@@ -1,6 +1,7 @@
 // What can be said of the dashboard without a browser: format, types, size, what it refers to.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
 const SITE = 'build/site';
@@ -13,10 +14,10 @@ function files(at) {
     );
 }
 
-/** @param {import('./suite.mjs').Report} t @param {string} text @param {string} program @param {string[]} args */
-function command(t, text, program, args) {
+/** @param {import('./suite.mjs').Report} t @param {string} text @param {string} program @param {string[]} args @param {string} [cwd] */
+function command(t, text, program, args, cwd = '.') {
     if (!existsSync(program)) return t.skip(`${text}: there is no ${program} (make npm)`);
-    const done = spawnSync(program, args, { encoding: 'utf8' });
+    const done = spawnSync(resolve(program), args, { encoding: 'utf8', cwd });
     t.check(done.status === 0, `${text}:\n${done.stdout}${done.stderr}`);
 }
 
@@ -24,7 +25,9 @@ function command(t, text, program, args) {
 export async function sources(t, modules, wanted) {
     if (wanted.length && !wanted.includes('sources')) return;
     t.name = 'sources';
-    command(t, 'format and lint', `${modules}/.bin/biome`, ['check', '--error-on-warnings']);
+    const lint = ['check', '--error-on-warnings', `--config-path=${resolve('web')}`, '.'];
+    for (const folder of ['web', 'tests/web'])
+        command(t, `format and lint of ${folder}`, `${modules}/.bin/biome`, lint, folder);
     spawnSync('node', ['tests/web/types.mjs', 'build/web-types/schemas.d.ts']);
     command(t, 'types', `${modules}/.bin/tsc`, ['-p', 'web']);
     const served = files(SITE).filter((path) => !path.endsWith('/.stamp'));
