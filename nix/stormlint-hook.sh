@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # stormlint-hook: a setup hook that takes the stat storm out of what a package builds.
 #
-# It goes into nativeBuildInputs. After everything else that edits files it plans for the programs
-# of all outputs (or carries out a plan it is given), edits them, makes the farms beside them, and
-# proves that each loads the same libraries in the same order. Nothing of the package is run.
+# It goes into nativeBuildInputs. After everything else that edits files it plans for the programs,
+# plugins and libraries of all outputs (or carries out a plan it is given), edits them, makes the
+# farms beside them, and proves that each loads the same libraries in the same order. Nothing of the
+# package is run.
 #
 #   dontStormlint      leave the package alone
 #   stormlintBudget    only check: fail when a program's start fails more than so many opens

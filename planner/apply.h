@@ -80,7 +80,7 @@ MUST_CHECK int apply_plans(const struct plan *plan, size_t n_plans,
                            struct apply_result *ret_result, struct err *err);
 
 /*
- * Plans for the outputs as they are now, one for each that has programs, to be carried out by
+ * Plans for the outputs as they are now, one for each that has something to plan, to be carried out by
  * apply_plans().
  */
 MUST_CHECK int apply_plan_outputs(const struct apply_options *options, struct arena *arena,

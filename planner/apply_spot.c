@@ -4,6 +4,7 @@
 #include "planner/apply_internal.h"
 #include "planner/plan_json.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ static int plan_output(const struct apply_options *o, const struct apply_output 
         .world = world,
         .policy = policy_for(o, output, base, arena),
         .cpu = base->cpu,
+        .all_objects = true, /* as `stormlint plan` decides for a package */
     };
     struct program *program;
     struct plan plan;
@@ -26,8 +28,8 @@ static int plan_output(const struct apply_options *o, const struct apply_output 
         return r;
     r = package_plan(&query, program, n, arena, &plan, err);
     if (r < 0)
-        return r;
-    plan.key.output = output->name; /* who builds knows better than the path's name */
+        return r == -ENODATA ? 0 : r; /* no loader loads it */
+    plan.key.output = output->name;   /* who builds knows better than the path's name */
     *ret_json = plan_json(&plan, arena);
     return 0;
 }

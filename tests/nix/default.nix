@@ -99,6 +99,26 @@ let
       gcc ${link} -o $bin/bin/app main.c -L$lib/lib -lown -Wl,-rpath,$lib/lib -L${l0}/lib -lf0 -Wl,-rpath-link,${l0}/lib -Wl,-rpath,${l0}/lib ${paths}
     '';
   };
+  # A plugin that the program dlopens; nothing needs it.
+  withPlugin = {
+    build = ''
+      cat > main.c <<'C'
+      #include <dlfcn.h>
+      #include <stdio.h>
+      int main(void)
+      {
+          void *plugin = dlopen(PLUGIN, RTLD_NOW);
+          int (*f0)(void) = (int (*)(void))dlsym(plugin, "f0");
+          printf("%d\n", f0());
+          return 0;
+      }
+      C
+      mkdir -p $out/bin $out/lib/plugins
+      gcc -DPLUGIN="\"$out/lib/plugins/plug.so\"" ${link} -o $out/bin/app main.c
+      echo 'int plug(void) { return 1; }' > plug.c
+      gcc ${link} -shared -fPIC -o $out/lib/plugins/plug.so plug.c -L${l0}/lib -lf0 -Wl,-rpath-link,${l0}/lib -Wl,-rpath,${l0}/lib ${paths}
+    '';
+  };
   # It needs one library more than the plan knows.
   stale = mode: app {
     stormlintPlan = plan;
@@ -115,6 +135,7 @@ in
   structured = app { __structuredAttrs = true; };
   outputs = app twoOutputs;
   outputsStructured = app (twoOutputs // { __structuredAttrs = true; });
+  plugin = app withPlugin;
   lateBefore = app { nativeBuildInputs = [ late hook ]; };
   lateAfter = app { nativeBuildInputs = [ hook late ]; };
   twice = app { nativeBuildInputs = [ hook hook ]; again = true; };
