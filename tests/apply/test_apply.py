@@ -433,21 +433,51 @@ def as_root(command):
     return None
 
 
-def test_disk_full(b):
+# Apply on a small file system with more room each time, from none: wherever it fails, nothing changes
+FULLER = """
+    umask 022
+    failures=0 more=-1 status=4
+    while [ $status -ne 0 ]; do
+        more=$((more + 1))
+        mount -t tmpfs -o {options} none {app}
+        cp -a {copy}/. {app}/
+        {fill}
+        status=0
+        {apply} || status=$?
+        case $status in
+        0) ;;
+        4) failures=$((failures + 1))
+           rm -f {app}/fill
+           diff -r --no-dereference {copy} {app} ;;
+        *) exit 98 ;;
+        esac
+        umount {app}
+    done
+    echo $failures
+    """
+
+
+def fills_up(b, options, fill, at_least):
     copy = f"{b.dir}/copy"
     shutil.copytree(b.store.app, copy, symlinks=True)
     before = snapshot(b.store.app)
-    done = as_root(f"""
-        mount -t tmpfs -o size=1m none {b.store.app}
-        cp -a {copy}/. {b.store.app}/
-        cat /dev/zero > {b.store.app}/fill 2>/dev/null || true
-        {' '.join(b.argv())} && exit 99
-        status=$?
-        [ "$status" -eq 4 ] || exit 98
-        rm {b.store.app}/fill
-        diff -r {copy} {b.store.app}
-        """)
+    done = as_root(FULLER.format(options=options.format(n=len(before)), app=b.store.app, copy=copy,
+                                 fill=fill.format(app=b.store.app), apply=" ".join(b.argv())))
     check_hostile(b, done, before, "No space left")
+    failures = int(done.stdout.split()[-1])
+    if failures < at_least:
+        raise Failed(f"it failed {failures} times only: not every step was met")
+
+
+def test_disk_full(b):
+    """Pages for one more each time: copies."""
+    fills_up(b, "size=1m", "cat /dev/zero > {app}/fill 2>/dev/null || true; "
+             "truncate -s -$((more * 4096)) {app}/fill", 3)
+
+
+def test_inodes_full(b):
+    """One more file, directory or link each time: the copy, the farm's directories, its links."""
+    fills_up(b, "nr_inodes=$(({n} + 1 + more))", ":", 8)
 
 
 def test_read_only(b):
@@ -635,7 +665,7 @@ TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, tes
          test_libraries, test_library_breaks_promise, test_program_over_libraries,
          test_check_libraries, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
-         test_hard_links, test_lock, test_disk_full, test_read_only, test_owner,
+         test_hard_links, test_lock, test_disk_full, test_inodes_full, test_read_only, test_owner,
          test_foreign_owner, test_json]
 
 
