@@ -596,8 +596,14 @@ def test_on_the_spot(b):
     must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy,
          "--keep-plan")
     check_applied(b)
-    with open(f"{b.store.app}/nix-support/stormlint/plan.json", encoding="utf-8") as file:
+    kept = f"{b.store.app}/nix-support/stormlint/plan.json"
+    with open(kept, encoding="utf-8") as file:
         same("kept", json.load(file)["objects"][0]["strategy"], "farm")
+    before = snapshot(b.store.app)
+    must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy,
+         "--keep-plan")
+    if snapshot(b.store.app) != before:
+        raise Failed("a second call loses the plan, for one of what is edited already")
 
 
 def test_references(b):
