@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 int check_plan_read(const char *path, const char *where, struct arena *arena,
-                    struct planned **ret_planned, size_t *ret_n, struct err *err)
+                    struct planned **ret_planned, size_t *ret_n, size_t *ret_n_others,
+                    struct err *err)
 {
     const char *dir = where ? strchr(where, '=') : NULL;
     struct plan *plan = arena_alloc(arena, sizeof(*plan));
@@ -29,7 +30,7 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
     for (size_t i = 0; i < plan->n_objects; i++) {
         const struct plan_object *object = &plan->object[i];
 
-        if (!object->expect.interp) /* a library: no loader starts it */
+        if (!object->expect.interp)
             continue;
         planned[n++] = (struct planned){
             .program = dir ? str_join(arena, options_absolute(arena, dir + 1), object->path)
@@ -40,6 +41,7 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
     }
     *ret_planned = planned;
     *ret_n = n;
+    *ret_n_others = plan->n_objects - n;
     return 0;
 }
 

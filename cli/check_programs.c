@@ -31,7 +31,8 @@ struct work {
     const struct programs_options *options;
     struct task *task;
     size_t n, next;
-    struct err err; /* code 0: none; why nothing more is done */
+    size_t n_others; /* libraries and plugins of a plan: not run */
+    struct err err;  /* code 0: none; why nothing more is done */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct term term;
@@ -230,7 +231,7 @@ static int plan_tasks(struct work *work, struct err *err)
     const struct programs_options *o = work->options;
     struct planned *planned;
     size_t n;
-    int r = check_plan_read(o->plan, o->output, &work->arena, &planned, &n, err);
+    int r = check_plan_read(o->plan, o->output, &work->arena, &planned, &n, &work->n_others, err);
 
     if (r < 0)
         return r;
@@ -266,15 +267,18 @@ static int make_tasks(struct work *work, struct err *err)
     return r;
 }
 
-static void print_summary(const struct counts *c, size_t n)
+static void print_summary(const struct counts *c, const struct work *work)
 {
-    if (n < 2)
-        return;
-    printf("%zu programs: %zu agree, %zu differ, %zu cannot be compared\n", n,
-           c->result[CHECK_AGREES], c->result[CHECK_DIFFERS], c->result[CHECK_NOT_COMPARABLE]);
+    if (work->n > 1)
+        printf("%zu programs: %zu agree, %zu differ, %zu cannot be compared\n", work->n,
+               c->result[CHECK_AGREES], c->result[CHECK_DIFFERS], c->result[CHECK_NOT_COMPARABLE]);
+    if (work->n_others && !work->options->quiet)
+        printf("%s%zu libraries and plugins of the plan were not run: no loader starts them\n",
+               work->n ? "" : "no program; ", work->n_others);
 }
 
-static int print_summary_json(const struct counts *c, json_t *programs, struct err *err)
+static int print_summary_json(const struct counts *c, const struct work *work, json_t *programs,
+                              struct err *err)
 {
     json_t *object = json_object(), *summary = json_object();
     int r;
@@ -282,6 +286,8 @@ static int print_summary_json(const struct counts *c, json_t *programs, struct e
     json_put_int(summary, "ok", (int64_t)c->result[CHECK_AGREES]);
     json_put_int(summary, "differs", (int64_t)c->result[CHECK_DIFFERS]);
     json_put_int(summary, "not_comparable", (int64_t)c->result[CHECK_NOT_COMPARABLE]);
+    if (work->options->plan)
+        json_put_int(summary, "not_run", (int64_t)work->n_others);
     json_put(object, "programs", json_incref(programs));
     json_put(object, "summary", summary);
     r = json_print(object, stdout, term_of(stdout).is_terminal, err);
@@ -301,11 +307,11 @@ int check_programs(const struct programs_options *o)
         log_error("%s", err.text);
     } else if (!run_work(&work, &counts, programs)) {
         log_error("%s", work.err.code ? work.err.text : "no thread could be started");
-    } else if (o->json && print_summary_json(&counts, programs, &err) < 0) {
+    } else if (o->json && print_summary_json(&counts, &work, programs, &err) < 0) {
         log_error("%s", err.text);
     } else {
         if (!o->json)
-            print_summary(&counts, work.n);
+            print_summary(&counts, &work);
         code = counts.result[CHECK_DIFFERS] ? EXIT_FINDINGS
                : counts.incomplete          ? EXIT_INCOMPLETE
                                             : EXIT_FINE;

@@ -284,6 +284,11 @@ def test_check_libraries(b):
     b.apply()
     told = json.loads(must(b.stormlint, "check", "--json", "--plan", b.plan_file))
     same("checked", [os.path.basename(p["program"]) for p in told["programs"]], ["app"])
+    same("summary", told["summary"],
+         {"ok": 1, "differs": 0, "not_comparable": 0, "not_run": 2})
+    if "2 libraries and plugins of the plan were not run" not in must(
+            b.stormlint, "check", "--plan", b.plan_file):
+        raise Failed("check does not say what it leaves out")
 
 
 def test_copies(b):
