@@ -43,12 +43,53 @@ void json_put_int(json_t *object, const char *key, int64_t value)
     json_put(object, key, json_integer(value));
 }
 
+/*
+ * jansson writes a few bytes at a time, several of them for every value: they are gathered here,
+ * since each would be a locked call of stdio.
+ */
+struct sink {
+    FILE *to;
+    size_t n;
+    char bytes[4096];
+};
+
+static int sink_flush(struct sink *sink)
+{
+    const size_t n = sink->n;
+
+    sink->n = 0;
+    return fwrite(sink->bytes, 1, n, sink->to) == n ? 0 : -1;
+}
+
+static int sink_add(const char *bytes, size_t size, void *data)
+{
+    struct sink *sink = data;
+
+    while (size > sizeof(sink->bytes) - sink->n) {
+        const size_t part = sizeof(sink->bytes) - sink->n;
+
+        memcpy(sink->bytes + sink->n, bytes, part);
+        sink->n += part;
+        bytes += part;
+        size -= part;
+        if (sink_flush(sink) < 0)
+            return -1;
+    }
+    memcpy(sink->bytes + sink->n, bytes, size);
+    sink->n += size;
+    return 0;
+}
+
 int json_print(const json_t *value, FILE *to, bool indented, struct err *err)
 {
     const size_t flags = JSON_PRESERVE_ORDER | JSON_ENCODE_ANY;
+    struct sink sink __attribute__((uninitialized));
 
-    if (json_dumpf(value, to, flags | (indented ? JSON_INDENT(2) : JSON_COMPACT)) < 0 ||
-        fputc('\n', to) == EOF)
+    sink.to = to;
+    sink.n = 0;
+    if (json_dump_callback(value, sink_add, &sink,
+                           flags | (indented ? JSON_INDENT(2) : JSON_COMPACT)) < 0 ||
+        sink_add("\n", 1, &sink) < 0 || sink_flush(&sink) < 0)
         return err_set(err, EIO, "cannot write JSON: %s", strerror(errno));
     return 0;
 }
