@@ -81,6 +81,12 @@ CREATE TABLE search_dir (
     text TEXT NOT NULL
 ) STRICT;
 
+-- Interned: whole run paths. Most objects of a package have the same.
+CREATE TABLE run_path (
+    id   INTEGER PRIMARY KEY,
+    dirs TEXT NOT NULL                  -- JSON list of search_dir ids
+) STRICT;
+
 -- A directory that a loader may look into: it holds objects or links to them, or a run path names it.
 CREATE TABLE directory (
     id      INTEGER PRIMARY KEY,
@@ -89,40 +95,31 @@ CREATE TABLE directory (
     first_object INTEGER NOT NULL,      -- its objects, in the order of entries, are numbered from here ...
     objects INTEGER NOT NULL,           -- ... this many
     entries BLOB NOT NULL,              -- everything in it: scanner/entries.h
+    packed  BLOB NOT NULL,              -- what a loader cares for in its objects: scanner/packed.h
     changed INTEGER NOT NULL,           -- local: its change time, ns, when its inodes were read
     UNIQUE (package, path)
 ) STRICT;
 
--- One ELF file: first what a loader cares for, then what the planner and the checks want to know.
+-- One ELF file. Starts are computed from what its directory has packed; here is what people and
+-- queries look for, what few objects have, and what the planner and the checks want to know.
 CREATE TABLE object (
     id        INTEGER PRIMARY KEY,
     directory INTEGER NOT NULL REFERENCES directory,
     name      TEXT NOT NULL,            -- file name; '' when the package itself is the file
     class     INTEGER NOT NULL,         -- EI_CLASS: 1 32-bit, 2 64-bit
-    data      INTEGER NOT NULL,         -- EI_DATA: 1 little endian, 2 big endian
-    ident_version INTEGER NOT NULL,     -- EI_VERSION
-    osabi     INTEGER NOT NULL,         -- EI_OSABI
-    abiversion INTEGER NOT NULL,        -- EI_ABIVERSION
-    ident_pad_zero INTEGER NOT NULL,    -- 1: the rest of e_ident is zero
     type      INTEGER NOT NULL,         -- e_type: 2 executable, 3 shared
     machine   INTEGER NOT NULL,         -- e_machine: 62 x86-64, 183 aarch64, ...
-    elf_version INTEGER NOT NULL,       -- e_version
-    machine_flags INTEGER NOT NULL,     -- e_flags
-    phentsize INTEGER NOT NULL,         -- bytes
-    phnum     INTEGER NOT NULL,         -- program headers
     size      INTEGER NOT NULL,         -- of the file, bytes
     mode      INTEGER NOT NULL,         -- st_mode
-    has_dynamic INTEGER NOT NULL,       -- 1: PT_DYNAMIC with at least one entry
     interp    INTEGER REFERENCES name,  -- PT_INTERP; NULL: not a program
     soname    INTEGER REFERENCES name,  -- DT_SONAME
     needed    TEXT NOT NULL,            -- JSON list of name ids in file order; "a3" AUXILIARY, "f3" FILTER
-    rpath     TEXT,                     -- DT_RPATH, JSON list of search_dir ids; NULL: none
-    runpath   TEXT,                     -- DT_RUNPATH, likewise
+    rpath     INTEGER REFERENCES run_path, -- DT_RPATH
+    runpath   INTEGER REFERENCES run_path, -- DT_RUNPATH
     flags     INTEGER NOT NULL,         -- DT_FLAGS
     flags_1   INTEGER NOT NULL,         -- DT_FLAGS_1
     audit     TEXT,                     -- DT_AUDIT
     depaudit  TEXT,                     -- DT_DEPAUDIT
-    abi_tag   TEXT,                     -- first GNU ABI tag: JSON list of OS and kernel version
     resolution BLOB,                    -- NixOS resolution note, raw
     closure   BLOB,                     -- stormlint closure note, raw
     problem   TEXT,                     -- why the file is malformed; NULL: it is not
@@ -140,6 +137,9 @@ CREATE TABLE object (
     dlopen_note BLOB,                   -- FDO dlopen notes, each behind its length (4 bytes, little endian)
     dlopen_string TEXT                  -- soname-like constants of a dlopen importer: JSON list of name ids
 ) STRICT;
+
+-- The objects that are programs, in their order.
+CREATE INDEX program ON object (id, directory, name) WHERE interp IS NOT NULL;
 
 -- Dynamic loader files: what they have compiled in.
 CREATE TABLE ldso (

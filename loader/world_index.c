@@ -9,17 +9,14 @@
 
 /* The texts of this world; the test that prepares them all is its round trip. */
 static const char STORES[] = "SELECT id, path, whole FROM store";
-static const char PACKAGE[] = "SELECT id, state, kind, target, first_object, objects FROM package "
+static const char PACKAGE[] = "SELECT id, state, kind, target, objects FROM package "
                               "WHERE store = ? AND base = ?";
 static const char PACKAGES[] = "SELECT base FROM package WHERE store = ? AND state <> 'gone'";
 static const char DIRECTORY[] =
-    "SELECT first_object, entries FROM directory WHERE package = ? AND path = ?";
-static const char INODE[] = "SELECT dev, ino FROM inode WHERE object = ?";
+    "SELECT first_object, entries, packed FROM directory WHERE package = ? AND path = ?";
+static const char INODES_BETWEEN[] =
+    "SELECT object, dev, ino FROM inode WHERE object BETWEEN ?1 AND ?2";
 static const char MAX_OBJECT[] = "SELECT max(id) FROM object";
-static const char MAX_NAME[] = "SELECT max(id) FROM name";
-static const char MAX_SEARCH_DIR[] = "SELECT max(id) FROM search_dir";
-static const char NAME[] = "SELECT text FROM name WHERE id = ?";
-static const char SEARCH_DIR[] = "SELECT text FROM search_dir WHERE id = ?";
 static const char INODES[] = "SELECT count(*) FROM (SELECT 1 FROM inode LIMIT 1)";
 static const char PROGRAMS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
                                "WHERE o.interp IS NOT NULL ORDER BY o.id";
@@ -47,17 +44,26 @@ struct shown_dir {
     bool fetched;
     const char *entries; /* NULL: not kept by the scan */
     size_t size;
+    const unsigned char *packed; /* its objects, in the order of entries */
+    size_t packed_size;
     struct slot *slot; /* the entries by name: open addressing, at most half full */
     uint32_t mask;
     int64_t first_object;
     struct name_filter names; /* BELOW: everything, until it is fetched */
 };
 
-/* An entry: where it stands, and how many objects stand before it. */
+/* An entry: where it stands, how many objects stand before it, where the next is packed. */
 struct slot {
     uint32_t at; /* + 1; 0: free */
-    uint32_t ordinal;
+    uint32_t ordinal, packed;
 };
+
+/* What two files have in common that are one. */
+struct inode {
+    uint64_t dev, ino;
+};
+
+enum { INODES_TOGETHER = 64 };
 
 static struct shown_dir *shown(const struct node *dir)
 {
@@ -74,6 +80,7 @@ static struct stmt *prepare(struct index_world *iw, const char *sql)
 static void build_slots(struct index_world *iw, struct shown_dir *dir)
 {
     struct arena *arena = iw->world->arena;
+    struct packed packed = {dir->packed, dir->packed + dir->packed_size}, object;
     uint32_t n = 0, objects = 0;
     struct entry entry;
     size_t at = 0, start;
@@ -92,9 +99,19 @@ static void build_slots(struct index_world *iw, struct shown_dir *dir)
         filter_add(&dir->names, hash);
         while (dir->slot[i].at)
             i = (i + 1) & dir->mask;
-        dir->slot[i] = (struct slot){(uint32_t)start + 1, objects};
-        objects += entry.kind == ENTRY_ELF;
+        dir->slot[i] =
+            (struct slot){(uint32_t)start + 1, objects, (uint32_t)(packed.at - dir->packed)};
+        objects += entry.kind == ENTRY_ELF && packed_next(&packed, &object);
     }
+}
+
+static void *copy_blob(struct index_world *iw, struct stmt *s, int column, size_t *ret_size)
+{
+    const void *bytes = stmt_blob(s, column, ret_size);
+
+    if (*ret_size > UINT32_MAX / 2)
+        *ret_size = 0;
+    return arena_memdup(iw->world->arena, bytes, *ret_size);
 }
 
 /* 0 or -errno; dir->entries stays NULL when the index does not have the directory. */
@@ -117,29 +134,25 @@ static int fetch_dir(struct index_world *iw, struct shown_dir *dir)
     if (r == 0)
         return 0;
     dir->first_object = stmt_int(s, 0);
-    dir->entries = stmt_blob(s, 1, &dir->size);
-    if (dir->size > UINT32_MAX / 2)
-        dir->size = 0;
-    dir->entries = arena_memdup(iw->world->arena, dir->entries, dir->size);
+    dir->entries = copy_blob(iw, s, 1, &dir->size);
+    dir->packed = copy_blob(iw, s, 2, &dir->packed_size);
     stmt_reset(s);
     build_slots(iw, dir);
     return 0;
 }
 
-static bool find_entry(const struct shown_dir *dir, const struct name *name, struct entry *ret,
-                       int64_t *ret_object)
+static const struct slot *find_entry(const struct shown_dir *dir, const struct name *name,
+                                     struct entry *ret)
 {
     uint32_t i = name->hash & dir->mask;
 
     for (; dir->slot[i].at; i = (i + 1) & dir->mask) {
         size_t at = dir->slot[i].at - 1;
 
-        if (entries_next(dir->entries, dir->size, &at, ret) && strcmp(ret->name, name->text) == 0) {
-            *ret_object = dir->first_object + dir->slot[i].ordinal;
-            return true;
-        }
+        if (entries_next(dir->entries, dir->size, &at, ret) && strcmp(ret->name, name->text) == 0)
+            return &dir->slot[i];
     }
-    return false;
+    return NULL;
 }
 
 /* ---- nodes */
@@ -155,38 +168,58 @@ static void show_dir(struct node *node, const struct shown_dir *dir)
         node->names = &dir->names;
 }
 
-/* Objects with several links are known by inode, all others by their row. */
-static int show_identity(struct index_world *iw, struct node *node, int64_t id)
+static int fetch_inodes(struct index_world *iw, int64_t id)
 {
-    struct stmt *s;
+    const int64_t first = id - id % INODES_TOGETHER;
+    struct stmt *s = prepare(iw, INODES_BETWEEN);
     int r;
 
-    node->ino = (uint64_t)id;
-    if (!iw->shares_inodes)
-        return 0;
-    s = prepare(iw, INODE);
     if (!s)
         return -EIO;
-    stmt_bind_int(s, 1, id);
-    r = stmt_step(s, &iw->err);
-    if (r > 0) {
-        node->dev = (uint64_t)stmt_int(s, 0) + 1; /* 0 is for those without inode */
-        node->ino = (uint64_t)stmt_int(s, 1);
-        stmt_reset(s);
+    stmt_bind_int(s, 1, first);
+    stmt_bind_int(s, 2, first + INODES_TOGETHER - 1);
+    while ((r = stmt_step(s, &iw->err)) > 0) {
+        const int64_t object = stmt_int(s, 0);
+
+        if (object > 0 && (uint64_t)object < iw->n_objects) /* dev 0 is for those without inode */
+            iw->inode[object] =
+                (struct inode){(uint64_t)stmt_int(s, 1) + 1, (uint64_t)stmt_int(s, 2)};
     }
+    iw->asked[id / INODES_TOGETHER] = r == 0;
     return r < 0 ? -EIO : 0;
 }
 
-static int show_object(struct index_world *iw, struct node *node, int64_t id)
+/* Objects with several links are known by inode, all others by their row. */
+static int show_identity(struct index_world *iw, struct node *node, int64_t id)
 {
-    const struct object *object = index_world_object(iw, id);
+    node->ino = (uint64_t)id;
+    if (!iw->inode)
+        return 0;
+    if (!iw->asked[id / INODES_TOGETHER] && fetch_inodes(iw, id) < 0)
+        return -EIO;
+    if (iw->inode[id].dev) {
+        node->dev = iw->inode[id].dev;
+        node->ino = iw->inode[id].ino;
+    }
+    return 0;
+}
 
+static int show_object(struct index_world *iw, struct node *node, const struct shown_dir *dir,
+                       const struct slot *slot)
+{
+    const int64_t id = dir->first_object + slot->ordinal;
+    const struct packed packed = {dir->packed + slot->packed, dir->packed + dir->packed_size};
+    const struct object *object;
+
+    if (id <= 0 || (uint64_t)id >= iw->n_objects)
+        return -EIO;
+    object = index_world_object(iw, id, packed);
     if (!object)
         return -EIO;
     node->kind = NODE_FILE;
     node->mode = object->mode;
     node->size = object->size;
-    node->source = (uint64_t)id;
+    node->source = (uint64_t)(uintptr_t)object;
     return show_identity(iw, node, id);
 }
 
@@ -226,11 +259,59 @@ static struct shown_dir *new_below(struct index_world *iw, int64_t package, cons
     return dir;
 }
 
+static int child_below(struct index_world *iw, struct shown_dir *dir, const struct name *name,
+                       struct node *node)
+{
+    const struct slot *slot;
+    struct entry entry;
+    int r = fetch_dir(iw, dir);
+
+    if (r < 0)
+        return r;
+    if (!dir->entries)
+        return -ENODATA;
+    slot = find_entry(dir, name, &entry);
+    if (!slot)
+        return -ENOENT;
+    switch (entry.kind) {
+    case ENTRY_DIR:
+        show_dir(node, new_below(iw, dir->id, str_join(iw->world->arena, dir->path, name->text)));
+        return 0;
+    case ENTRY_LINK:
+        show_link(iw, node, entry.text);
+        return 0;
+    case ENTRY_ELF:
+        return show_object(iw, node, dir, slot);
+    case ENTRY_SHORT:
+        show_file(node, strtoul(entry.text, NULL, 10));
+        return 0;
+    case ENTRY_FILE:
+        show_file(node, UNKNOWN_SIZE);
+        return 0;
+    case ENTRY_UNREAD:
+        show_file(node, UNKNOWN_SIZE);
+        node->mode = S_IFREG;
+        return 0;
+    case ENTRY_OTHER:
+    default:
+        node->kind = NODE_OTHER;
+        return 0;
+    }
+}
+
+/* A package that is one file: the only entry of its directory, without a name. */
+static int show_single(struct index_world *iw, struct node *node, int64_t package)
+{
+    const int r = child_below(iw, new_below(iw, package, ""), iw->world->root->name, node);
+
+    return r == -ENOENT || r == -ENODATA ? -EIO : r;
+}
+
 /* The package of the current row. */
 static int show_package(struct index_world *iw, struct stmt *s, struct node *node)
 {
-    const int64_t id = stmt_int(s, 0), first_object = stmt_int(s, 4);
-    const bool has_object = stmt_int(s, 5) > 0;
+    const int64_t id = stmt_int(s, 0);
+    const bool has_object = stmt_int(s, 4) > 0;
     const char *state = stmt_text(s, 1), *kind = stmt_text(s, 2), *target = stmt_text(s, 3);
 
     if (!state || strcmp(state, "gone") == 0)
@@ -243,7 +324,7 @@ static int show_package(struct index_world *iw, struct stmt *s, struct node *nod
         show_link(iw, node, target ? target : "");
     } else if (strcmp(kind, "file") == 0) {
         if (has_object)
-            return show_object(iw, node, first_object);
+            return show_single(iw, node, id);
         show_file(node, UNKNOWN_SIZE);
     } else {
         node->kind = NODE_OTHER;
@@ -269,45 +350,6 @@ static int child_of_store(struct index_world *iw, const struct shown_dir *store,
     return r;
 }
 
-static int child_below(struct index_world *iw, struct shown_dir *dir, const struct name *name,
-                       struct node *node)
-{
-    struct entry entry;
-    int64_t object;
-    int r = fetch_dir(iw, dir);
-
-    if (r < 0)
-        return r;
-    if (!dir->entries)
-        return -ENODATA;
-    if (!find_entry(dir, name, &entry, &object))
-        return -ENOENT;
-    switch (entry.kind) {
-    case ENTRY_DIR:
-        show_dir(node, new_below(iw, dir->id, str_join(iw->world->arena, dir->path, name->text)));
-        return 0;
-    case ENTRY_LINK:
-        show_link(iw, node, entry.text);
-        return 0;
-    case ENTRY_ELF:
-        return show_object(iw, node, object);
-    case ENTRY_SHORT:
-        show_file(node, strtoul(entry.text, NULL, 10));
-        return 0;
-    case ENTRY_FILE:
-        show_file(node, UNKNOWN_SIZE);
-        return 0;
-    case ENTRY_UNREAD:
-        show_file(node, UNKNOWN_SIZE);
-        node->mode = S_IFREG;
-        return 0;
-    case ENTRY_OTHER:
-    default:
-        node->kind = NODE_OTHER;
-        return 0;
-    }
-}
-
 static int index_child(struct world *world, const struct node *dir, const struct name *name,
                        struct node *ret_node)
 {
@@ -327,14 +369,11 @@ static int index_child(struct world *world, const struct node *dir, const struct
 
 /* ---- the other questions */
 
-static int index_object(struct world *world, const struct node *file,
+static int index_object(struct world *world UNUSED, const struct node *file,
                         const struct object **ret_object)
 {
-    *ret_object = NULL;
-    if (file->source == 0)
-        return file->mode & 0444 ? 0 : -EACCES;
-    *ret_object = index_world_object(world->data, (int64_t)file->source);
-    return *ret_object ? 0 : -EIO;
+    *ret_object = (const struct object *)(uintptr_t)file->source;
+    return *ret_object || file->mode & 0444 ? 0 : -EACCES;
 }
 
 static int index_bytes(struct world *world UNUSED, const struct node *file UNUSED,
@@ -390,11 +429,11 @@ static void index_world_close(struct world *world)
 
     if (db_exec(iw->db, "COMMIT", &err) < 0)
         err.code = 0; /* it was a read transaction: there is nothing to lose */
-    intern_free(iw->lists);
-    free(iw->path);
-    free(iw->object);
+    free(iw->inode);
+    free(iw->asked);
     free(iw->name.text);
     free(iw->search_dir.text);
+    free(iw->run_path.text);
     free(iw);
 }
 
@@ -415,15 +454,20 @@ int index_world_max(struct index_world *iw, const char *sql, size_t *ret_n)
     return 0;
 }
 
-int texts_open(struct index_world *iw, struct texts *texts, const char *max, const char *each)
+/* Room for the identities of files that share theirs. */
+static int open_inodes(struct index_world *iw)
 {
-    const int r = index_world_max(iw, max, &texts->n);
+    size_t some = 0;
+    int r = index_world_max(iw, MAX_OBJECT, &iw->n_objects);
 
-    if (r < 0)
+    iw->n_objects++;
+    if (r == 0)
+        r = index_world_max(iw, INODES, &some);
+    if (r < 0 || !some)
         return r;
-    texts->sql = each;
-    texts->text = calloc(++texts->n, sizeof(*texts->text));
-    if (!texts->text)
+    iw->inode = calloc(iw->n_objects, sizeof(*iw->inode));
+    iw->asked = calloc(iw->n_objects / INODES_TOGETHER + 1, sizeof(*iw->asked));
+    if (!iw->inode || !iw->asked)
         abort();
     return 0;
 }
@@ -476,30 +520,20 @@ static int add_stores(struct index_world *iw)
 int world_index(struct db *db, enum world_facts facts, struct world **ret_world, struct err *err)
 {
     struct index_world *iw = calloc(1, sizeof(*iw));
-    size_t inodes = 0;
     int r;
 
     if (!iw)
         abort();
     iw->db = db;
     iw->facts = facts;
-    iw->lists = intern_new();
     iw->world = world_new(&index_ops, iw, 0, 0);
     r = db_exec(db, "BEGIN", &iw->err);
     if (r == 0)
-        r = texts_open(iw, &iw->name, MAX_NAME, NAME);
+        r = index_world_texts(iw);
     if (r == 0)
-        r = texts_open(iw, &iw->search_dir, MAX_SEARCH_DIR, SEARCH_DIR);
-    if (r == 0)
-        r = index_world_max(iw, MAX_OBJECT, &iw->n_objects);
-    if (r == 0)
-        r = index_world_max(iw, INODES, &inodes);
+        r = open_inodes(iw);
     if (r == 0)
         r = add_stores(iw);
-    iw->shares_inodes = inodes > 0;
-    iw->object = calloc(++iw->n_objects, sizeof(*iw->object));
-    if (!iw->object)
-        abort();
     if (r < 0) {
         *err = iw->err;
         world_close(iw->world);

@@ -9,53 +9,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char OBJECT[] =
-    "SELECT class, data, ident_version, osabi, abiversion, ident_pad_zero, type, machine, "
-    "elf_version, machine_flags, phentsize, phnum, size, mode, has_dynamic, interp, soname, "
-    "needed, rpath, "
-    "runpath, flags, flags_1, audit, depaudit, abi_tag, resolution, closure, problem "
-    "FROM object WHERE id = ?";
+static const char RARE[] =
+    "SELECT audit, depaudit, resolution, closure, problem FROM object WHERE id = ?";
 static const char TRAIT[] =
     "SELECT imports, layout, tls_size, trailing, load_align, spare_dynamic, origin_string, "
     "build_id, verneed, verdef, dlopen_note, dlopen_string FROM object WHERE id = ?";
 static const char LDSO[] = "SELECT libc, version, debian, reads_note, system_dirs, cache, preload, "
                            "lib, source FROM ldso WHERE object = ?";
+static const char NAMES[] = "SELECT id, text FROM name WHERE id BETWEEN ?1 AND ?2";
+static const char SEARCH_DIRS[] = "SELECT id, text FROM search_dir WHERE id BETWEEN ?1 AND ?2";
+static const char RUN_PATHS[] = "SELECT id, dirs FROM run_path WHERE id BETWEEN ?1 AND ?2";
+static const char MAX_NAME[] = "SELECT max(id) FROM name";
+static const char MAX_SEARCH_DIR[] = "SELECT max(id) FROM search_dir";
+static const char MAX_RUN_PATH[] = "SELECT max(id) FROM run_path";
 
-static const char *text_of(struct index_world *iw, struct texts *texts, int64_t id)
+/* ---- texts by id */
+
+static bool fetch_texts(struct index_world *iw, const struct texts *texts, int64_t id)
 {
-    struct stmt *s;
+    const int64_t first = id - id % texts->together;
+    struct stmt *s = db_prepare(iw->db, texts->sql, &iw->err);
+    int r;
 
-    if (id <= 0 || (uint64_t)id >= texts->n)
-        return NULL;
-    if (texts->text[id])
-        return texts->text[id];
-    s = db_prepare(iw->db, texts->sql, &iw->err);
     if (!s)
+        return false;
+    stmt_bind_int(s, 1, first);
+    stmt_bind_int(s, 2, first + texts->together - 1);
+    while ((r = stmt_step(s, &iw->err)) > 0) {
+        const int64_t at = stmt_int(s, 0);
+
+        if (at > 0 && (uint64_t)at < texts->n && !texts->text[at])
+            texts->text[at] = texts->make(iw, stmt_text(s, 1));
+    }
+    return r == 0;
+}
+
+/* NULL: there is none, or the index is damaged. */
+static const char *text_of(struct index_world *iw, const struct texts *texts, uint64_t id)
+{
+    if (id == 0 || id >= texts->n)
         return NULL;
-    stmt_bind_int(s, 1, id);
-    if (stmt_step(s, &iw->err) <= 0)
+    if (!texts->text[id] && !fetch_texts(iw, texts, (int64_t)id))
         return NULL;
-    texts->text[id] = arena_strdup(iw->world->arena, stmt_text(s, 0));
-    stmt_reset(s);
     return texts->text[id];
 }
 
 /* ---- lists of ids */
 
-/* The next number of a JSON list, with the letter before it; brackets and quotes are passed over.
- */
-static bool next_id(const char **at, char *ret_letter, int64_t *ret_id)
+/* The next number of a JSON list; brackets and commas are passed over. */
+static bool next_id(const char **at, int64_t *ret_id)
 {
     const char *c = *at;
     bool negative;
     int64_t id = 0;
 
-    *ret_letter = '\0';
-    while (*c && *c != '-' && (*c < '0' || *c > '9')) {
-        if (*c >= 'a' && *c <= 'z')
-            *ret_letter = *c;
+    while (*c && *c != '-' && (*c < '0' || *c > '9'))
         c++;
-    }
     negative = *c == '-';
     c += negative;
     if (*c == '\0')
@@ -76,65 +85,55 @@ static size_t count_ids(const char *list)
     return n;
 }
 
-static bool read_needs(struct index_world *iw, const char *list, struct object *o)
-{
-    char letter;
-    int64_t id;
-
-    if (!list)
-        return false;
-    o->need = arena_calloc(iw->world->arena, count_ids(list), sizeof(*o->need));
-    while (next_id(&list, &letter, &id)) {
-        const char *name = text_of(iw, &iw->name, id);
-        const enum need_kind kind = letter == 'a'   ? NEED_AUXILIARY
-                                    : letter == 'f' ? NEED_FILTER
-                                                    : NEED_NEEDED;
-
-        if (!name)
-            return false;
-        o->need[o->n_needs++] = (struct need){kind, name};
-    }
-    return true;
-}
-
-/* A run path from its list. The same list gives the same string. */
-static const char *run_path(struct index_world *iw, const char *list)
+/* A run path from its list. */
+static const char *make_run_path(struct index_world *iw, const char *list)
 {
     struct str s = {.arena = iw->world->arena};
-    const struct name *key;
-    char letter;
     int64_t id;
 
-    if (!list)
-        return NULL;
-    key = intern(iw->lists, list);
-    if (key->id < iw->n_paths)
-        return iw->path[key->id];
     str_add(&s, "");
-    for (bool first = true; next_id(&list, &letter, &id); first = false) {
-        const char *dir = text_of(iw, &iw->search_dir, id);
+    for (bool first = true; next_id(&list, &id); first = false) {
+        const char *dir = text_of(iw, &iw->search_dir, (uint64_t)id);
 
-        str_add(&s, first ? "" : ":");
+        str_add_n(&s, ":", !first);
         str_add(&s, dir ? dir : "");
     }
-    if ((iw->n_paths & (iw->n_paths - 1)) == 0) {
-        iw->path = realloc(iw->path, (iw->n_paths ? iw->n_paths * 2 : 1) * sizeof(*iw->path));
-        if (!iw->path)
-            abort();
-    }
-    iw->path[iw->n_paths++] = s.text;
     return s.text;
 }
 
-static void read_abi_tag(const char *list, struct object *o)
+static const char *make_copy(struct index_world *iw, const char *text)
 {
-    char letter;
-    int64_t value;
-
-    o->has_abi_tag = list != NULL;
-    for (size_t i = 0; list && i < ARRAY_LEN(o->abi_tag) && next_id(&list, &letter, &value); i++)
-        o->abi_tag[i] = (uint32_t)value;
+    return arena_strdup(iw->world->arena, text);
 }
+
+static int open_texts(struct index_world *iw, struct texts *texts, const char *max)
+{
+    const int r = index_world_max(iw, max, &texts->n);
+
+    if (r < 0)
+        return r;
+    texts->text = calloc(++texts->n, sizeof(*texts->text));
+    if (!texts->text)
+        abort();
+    return 0;
+}
+
+int index_world_texts(struct index_world *iw)
+{
+    int r;
+
+    iw->name = (struct texts){.sql = NAMES, .make = make_copy, .together = 64};
+    iw->search_dir = (struct texts){.sql = SEARCH_DIRS, .make = make_copy, .together = 64};
+    iw->run_path = (struct texts){.sql = RUN_PATHS, .make = make_run_path, .together = 1};
+    r = open_texts(iw, &iw->name, MAX_NAME);
+    if (r == 0)
+        r = open_texts(iw, &iw->search_dir, MAX_SEARCH_DIR);
+    if (r == 0)
+        r = open_texts(iw, &iw->run_path, MAX_RUN_PATH);
+    return r;
+}
+
+/* ---- what is packed */
 
 static const char *copy(struct index_world *iw, const char *text)
 {
@@ -151,43 +150,55 @@ static struct note read_blob(struct index_world *iw, struct stmt *s, int column)
     return (struct note){arena_memdup(iw->world->arena, bytes, size), (uint32_t)size};
 }
 
-static bool read_object(struct index_world *iw, struct stmt *s, struct object *o)
+static bool read_needs(struct index_world *iw, struct packed *packed, struct object *o)
 {
-    int at = 0;
+    const uint64_t n = packed_number(packed);
 
-    o->class = (uint8_t)stmt_int(s, at++);
-    o->data = (uint8_t)stmt_int(s, at++);
-    o->ident_version = (uint8_t)stmt_int(s, at++);
-    o->osabi = (uint8_t)stmt_int(s, at++);
-    o->abiversion = (uint8_t)stmt_int(s, at++);
-    o->ident_pad_zero = stmt_int(s, at++) != 0;
-    o->type = (uint16_t)stmt_int(s, at++);
-    o->machine = (uint16_t)stmt_int(s, at++);
-    o->version = (uint32_t)stmt_int(s, at++);
-    o->machine_flags = (uint32_t)stmt_int(s, at++);
-    o->phentsize = (uint16_t)stmt_int(s, at++);
-    o->phnum = (uint16_t)stmt_int(s, at++);
-    o->size = (uint64_t)stmt_int(s, at++);
-    o->mode = (uint32_t)stmt_int(s, at++);
-    o->has_dynamic = stmt_int(s, at++) != 0;
-    o->interp = text_of(iw, &iw->name, stmt_int(s, at++));
-    o->soname = text_of(iw, &iw->name, stmt_int(s, at++));
-    if (!read_needs(iw, stmt_text(s, at++), o))
+    if (n > (size_t)(packed->end - packed->at))
         return false;
-    o->rpath = run_path(iw, stmt_text(s, at++));
-    o->runpath = run_path(iw, stmt_text(s, at++));
-    o->flags = (uint32_t)stmt_int(s, at++);
-    o->flags_1 = (uint32_t)stmt_int(s, at++);
-    o->audit = copy(iw, stmt_text(s, at++));
-    o->depaudit = copy(iw, stmt_text(s, at++));
-    read_abi_tag(stmt_text(s, at++), o);
-    o->resolution = read_blob(iw, s, at++);
-    o->closure = read_blob(iw, s, at++);
-    o->problem = copy(iw, stmt_text(s, at));
+    o->need = arena_calloc(iw->world->arena, n, sizeof(*o->need));
+    for (; o->n_needs < n; o->n_needs++) {
+        const uint64_t number = packed_number(packed);
+        const char *name = text_of(iw, &iw->name, number >> 2);
+
+        if (!name)
+            return false;
+        o->need[o->n_needs] = (struct need){(enum need_kind)(number & 3), name};
+    }
     return true;
 }
 
-/* ---- loader files */
+/* Behind the header. */
+static bool read_start(struct index_world *iw, struct packed *packed, struct object *o)
+{
+    o->interp = text_of(iw, &iw->name, packed_number(packed));
+    o->soname = text_of(iw, &iw->name, packed_number(packed));
+    o->rpath = text_of(iw, &iw->run_path, packed_number(packed));
+    o->runpath = text_of(iw, &iw->run_path, packed_number(packed));
+    for (size_t i = 0; i < ARRAY_LEN(o->abi_tag) && o->has_abi_tag; i++)
+        o->abi_tag[i] = (uint32_t)packed_number(packed);
+    return read_needs(iw, packed, o);
+}
+
+/* ---- what few objects have */
+
+static bool read_rare(struct index_world *iw, int64_t id, struct object *o)
+{
+    struct stmt *s = db_prepare(iw->db, RARE, &iw->err);
+
+    if (!s)
+        return false;
+    stmt_bind_int(s, 1, id);
+    if (stmt_step(s, &iw->err) <= 0)
+        return false;
+    o->audit = copy(iw, stmt_text(s, 0));
+    o->depaudit = copy(iw, stmt_text(s, 1));
+    o->resolution = read_blob(iw, s, 2);
+    o->closure = read_blob(iw, s, 3);
+    o->problem = copy(iw, stmt_text(s, 4));
+    stmt_reset(s);
+    return true;
+}
 
 static void read_system_dirs(struct arena *arena, const char *list, struct ldso *ldso)
 {
@@ -212,7 +223,7 @@ static bool read_ldso(struct index_world *iw, int64_t id, struct object *o)
     stmt_bind_int(s, 1, id);
     r = stmt_step(s, &iw->err);
     if (r <= 0)
-        return r == 0;
+        return false;
     ldso = arena_alloc(iw->world->arena, sizeof(*ldso));
     ldso->libc = (enum libc)stmt_int(s, 0);
     ldso->version = copy(iw, stmt_text(s, 1));
@@ -232,14 +243,13 @@ static bool read_ldso(struct index_world *iw, int64_t id, struct object *o)
 
 static struct version version_of(struct index_world *iw, const char *file, int64_t id)
 {
-    return (struct version){file, text_of(iw, &iw->name, id < 0 ? -id : id), id < 0};
+    return (struct version){file, text_of(iw, &iw->name, (uint64_t)(id < 0 ? -id : id)), id < 0};
 }
 
 /* [[file, version, ...], ...]: the number behind a bracket is a file. */
 static void read_verneed(struct index_world *iw, const char *list, struct object *o)
 {
     const char *file = NULL;
-    char letter;
     int64_t id;
 
     if (!list)
@@ -249,11 +259,11 @@ static void read_verneed(struct index_world *iw, const char *list, struct object
         const char *start = list;
         bool new_file;
 
-        if (!next_id(&list, &letter, &id))
+        if (!next_id(&list, &id))
             return;
         new_file = memchr(start, '[', (size_t)(list - start)) != NULL;
         if (new_file)
-            file = text_of(iw, &iw->name, id);
+            file = text_of(iw, &iw->name, (uint64_t)id);
         else
             o->verneed[o->n_verneed++] = version_of(iw, file, id);
     }
@@ -261,26 +271,24 @@ static void read_verneed(struct index_world *iw, const char *list, struct object
 
 static void read_verdef(struct index_world *iw, const char *list, struct object *o)
 {
-    char letter;
     int64_t id;
 
     if (!list)
         return;
     o->verdef = arena_calloc(iw->world->arena, count_ids(list), sizeof(*o->verdef));
-    while (next_id(&list, &letter, &id))
+    while (next_id(&list, &id))
         o->verdef[o->n_verdef++] = version_of(iw, NULL, id);
 }
 
 static void read_constants(struct index_world *iw, const char *list, struct object *o)
 {
-    char letter;
     int64_t id;
 
     if (!list)
         return;
     o->dlopen_string = arena_calloc(iw->world->arena, count_ids(list), sizeof(*o->dlopen_string));
-    while (next_id(&list, &letter, &id))
-        o->dlopen_string[o->n_dlopen_strings++] = text_of(iw, &iw->name, id);
+    while (next_id(&list, &id))
+        o->dlopen_string[o->n_dlopen_strings++] = text_of(iw, &iw->name, (uint64_t)id);
 }
 
 static void read_dlopen_notes(struct index_world *iw, struct note all, struct object *o)
@@ -328,42 +336,18 @@ static bool read_traits(struct index_world *iw, int64_t id, struct object *o)
     return true;
 }
 
-/* Only what looks like a loader can have a row among them. */
-static bool may_be_ldso(const struct object *o)
+const struct object *index_world_object(struct index_world *iw, int64_t id, struct packed packed)
 {
-    return !o->interp && o->n_needs == 0 && o->type == ET_DYN;
-}
+    struct object *o = arena_alloc(iw->world->arena, sizeof(*o));
+    struct packed numbers;
+    unsigned rows;
 
-static bool fetch(struct index_world *iw, int64_t id, struct object *o)
-{
-    struct stmt *s = db_prepare(iw->db, OBJECT, &iw->err);
-    bool ok;
-
-    if (!s)
-        return false;
-    stmt_bind_int(s, 1, id);
-    if (stmt_step(s, &iw->err) <= 0)
-        return false;
-    ok = read_object(iw, s, o);
-    stmt_reset(s);
-    if (ok && may_be_ldso(o))
-        ok = read_ldso(iw, id, o);
-    if (ok && iw->facts == WORLD_EVERYTHING)
-        ok = read_traits(iw, id, o);
-    return ok;
-}
-
-const struct object *index_world_object(struct index_world *iw, int64_t id)
-{
-    struct object *o;
-
-    if (id <= 0 || (uint64_t)id >= iw->n_objects)
+    if (!packed_next(&packed, &numbers))
         return NULL;
-    if (iw->object[id])
-        return iw->object[id];
-    o = arena_alloc(iw->world->arena, sizeof(*o));
-    if (!fetch(iw, id, o))
+    rows = packed_header(&numbers, o);
+    if (!read_start(iw, &numbers, o) || (rows & PACKED_RARE && !read_rare(iw, id, o)) ||
+        (rows & PACKED_LDSO && !read_ldso(iw, id, o)) ||
+        (iw->facts == WORLD_EVERYTHING && !read_traits(iw, id, o)))
         return NULL;
-    iw->object[id] = o;
     return o;
 }

@@ -71,7 +71,7 @@ const struct sql index_sql[] = {
     [SQL_REFERENCES] = {"references", "SELECT base FROM reference JOIN package "
                                       "ON id = reference WHERE package = ?"},
     [SQL_DIRECTORY_ADD] = {"directory-add",
-                           "INSERT OR REPLACE INTO directory VALUES (?, ?, ?, ?, ?, ?, ?)"},
+                           "INSERT OR REPLACE INTO directory VALUES (?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_DIRECTORY_HAS] = {"directory-has",
                            "SELECT 1 FROM directory WHERE package = ? AND path = ?"},
     [SQL_DIRECTORY_CHANGED] = {"directory-changed",
@@ -87,8 +87,7 @@ const struct sql index_sql[] = {
                                "WHERE d.id = ?"},
     [SQL_OBJECT_ADD] = {"object-add",
                         "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?)"},
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_LDSO_ADD] = {"ldso-add", "INSERT INTO ldso VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_INODE_ADD] = {"inode-add", "INSERT OR REPLACE INTO inode VALUES (?, ?, ?)"},
     [SQL_INODE_DROP] = {"inode-drop", "DELETE FROM inode WHERE object = ?"},
@@ -97,6 +96,8 @@ const struct sql index_sql[] = {
     [SQL_NAME_ADD] = {"name-add", "INSERT INTO name VALUES (?, ?)"},
     [SQL_SEARCH_DIRS] = {"search-dirs", "SELECT text, id FROM search_dir ORDER BY id"},
     [SQL_SEARCH_DIR_ADD] = {"search-dir-add", "INSERT INTO search_dir VALUES (?, ?)"},
+    [SQL_RUN_PATHS] = {"run-paths", "SELECT dirs, id FROM run_path ORDER BY id"},
+    [SQL_RUN_PATH_ADD] = {"run-path-add", "INSERT INTO run_path VALUES (?, ?)"},
     [SQL_MAX_OBJECT] = {"max-object", "SELECT max(id) FROM object"},
     [SQL_MAX_DIRECTORY] = {"max-directory", "SELECT max(id) FROM directory"},
     [SQL_MARK] = {"mark", "INSERT OR REPLACE INTO meta VALUES ('unfinished', 1)"},
@@ -165,6 +166,8 @@ int index_flush(struct index *index, struct err *err)
     r = dictionary_store(index, &index->name, err);
     if (r == 0)
         r = dictionary_store(index, &index->search_dir, err);
+    if (r == 0)
+        r = dictionary_store(index, &index->run_path, err);
     if (r == 0)
         r = db_commit(index->db, err);
     if (r == 0)
@@ -289,6 +292,8 @@ int index_load(struct index *index, struct err *err)
     if (r == 0)
         r = dictionary_load(index, &index->search_dir, SQL_SEARCH_DIRS, SQL_SEARCH_DIR_ADD, err);
     if (r == 0)
+        r = dictionary_load(index, &index->run_path, SQL_RUN_PATHS, SQL_RUN_PATH_ADD, err);
+    if (r == 0)
         r = query_int(index, SQL_MAX_OBJECT, &index->next_object, err);
     if (r == 0)
         r = query_int(index, SQL_MAX_DIRECTORY, &index->next_directory, err);
@@ -305,8 +310,10 @@ void index_close(struct index *index)
         db_rollback(index->db);
     intern_free(index->name.names);
     intern_free(index->search_dir.names);
+    intern_free(index->run_path.names);
     free(index->name.fresh);
     free(index->search_dir.fresh);
+    free(index->run_path.fresh);
     intern_free(index->expanded);
     arena_release(&index->last);
     arena_release(&index->kept);

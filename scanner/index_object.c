@@ -3,7 +3,7 @@
  */
 #include "scanner/index_private.h"
 
-#include "scanner/entries.h"
+#include "scanner/packed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,14 +30,18 @@ static void add_separator(struct str *s)
               s->len && s->text[s->len - 1] != '[');
 }
 
-static const char *needed_list(struct index *index, struct arena *arena, const struct object *o)
+/* The list of needs, each also packed. */
+static const char *needed_list(struct index *index, struct arena *arena, const struct object *o,
+                               struct str *packed)
 {
     struct str s = {.arena = arena};
 
+    pack_number(packed, o->n_needs);
     str_add_n(&s, "[", 1);
     for (size_t i = 0; i < o->n_needs; i++) {
         const int64_t id = dictionary_id(&index->name, o->need[i].name);
 
+        pack_number(packed, (uint64_t)id << 2 | o->need[i].kind);
         add_separator(&s);
         if (o->need[i].kind == NEED_NEEDED)
             add_number(&s, id);
@@ -89,17 +93,19 @@ static void note_origin(struct index *index, const char *place, const char *dir,
         note_searched(index, path, (size_t)n);
 }
 
-static const char *path_list(struct index *index, struct arena *arena, const char *path,
-                             const char *place)
+/* The id of a run path; 0: there is none. */
+static int64_t path_id(struct index *index, struct arena *arena, const char *path,
+                       const char *place)
 {
     struct str s = {.arena = arena};
     bool origin = false;
     const char *at = path;
+    int64_t id;
 
     if (!path)
-        return NULL;
+        return 0;
     if (index->last_path && strcmp(index->last_path, path) == 0)
-        return index->last_list;
+        return index->last_id;
     str_add_n(&s, "[", 1);
     for (;;) {
         const size_t len = strcspn(at, ":");
@@ -113,12 +119,13 @@ static const char *path_list(struct index *index, struct arena *arena, const cha
         at += len + 1;
     }
     str_add_n(&s, "]", 1);
+    id = dictionary_id_n(&index->run_path, s.text, s.len);
     if (!origin) { /* else it depends on the place */
         arena_release(&index->last);
         index->last_path = arena_strdup(&index->last, path);
-        index->last_list = arena_strdup(&index->last, s.text);
+        index->last_id = id;
     }
-    return s.text;
+    return id;
 }
 
 static int64_t version_id(struct index *index, const struct version *version)
@@ -209,33 +216,37 @@ static void bind_id(struct stmt *s, int at, int64_t id)
         stmt_bind_null(s, at);
 }
 
-/* What a loader cares for; the number of the next value. */
+/* What a loader cares for, packed too; the number of the next value. */
 static int bind_start(struct index *index, struct stmt *s, int at, const char *place,
-                      const struct object *o, struct arena *arena)
+                      const struct object *o, struct str *packed)
 {
-    const int64_t numbers[] = {o->class,         o->data,           o->ident_version, o->osabi,
-                               o->abiversion,    o->ident_pad_zero, o->type,          o->machine,
-                               o->version,       o->machine_flags,  o->phentsize,     o->phnum,
-                               (int64_t)o->size, o->mode,           o->has_dynamic};
+    struct arena *arena = packed->arena;
+    const int64_t ids[] = {
+        dictionary_id(&index->name, o->interp), dictionary_id(&index->name, o->soname),
+        path_id(index, arena, o->rpath, place), path_id(index, arena, o->runpath, place)};
+    const int64_t numbers[] = {o->class, o->type, o->machine, (int64_t)o->size, o->mode};
+    struct str start = {.arena = arena};
 
+    pack_header(&start, o);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        pack_number(&start, (uint64_t)ids[i]);
+    for (size_t i = 0; i < ARRAY_LEN(o->abi_tag) && o->has_abi_tag; i++)
+        pack_number(&start, o->abi_tag[i]);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         stmt_bind_int(s, at++, numbers[i]);
-    bind_id(s, at++, dictionary_id(&index->name, o->interp));
-    bind_id(s, at++, dictionary_id(&index->name, o->soname));
-    stmt_bind_text(s, at++, needed_list(index, arena, o));
-    stmt_bind_text(s, at++, path_list(index, arena, o->rpath, place));
-    stmt_bind_text(s, at++, path_list(index, arena, o->runpath, place));
+    bind_id(s, at++, ids[0]);
+    bind_id(s, at++, ids[1]);
+    stmt_bind_text(s, at++, needed_list(index, arena, o, &start));
+    bind_id(s, at++, ids[2]);
+    bind_id(s, at++, ids[3]);
     stmt_bind_int(s, at++, o->flags);
     stmt_bind_int(s, at++, o->flags_1);
     stmt_bind_text(s, at++, o->audit);
     stmt_bind_text(s, at++, o->depaudit);
-    stmt_bind_text(s, at++,
-                   o->has_abi_tag ? arena_printf(arena, "[%u,%u,%u,%u]", o->abi_tag[0],
-                                                 o->abi_tag[1], o->abi_tag[2], o->abi_tag[3])
-                                  : NULL);
     stmt_bind_blob(s, at++, o->resolution.bytes, o->resolution.size);
     stmt_bind_blob(s, at++, o->closure.bytes, o->closure.size);
     stmt_bind_text(s, at++, o->problem);
+    pack_object(packed, &start);
     return at;
 }
 
@@ -264,7 +275,7 @@ static void bind_traits(struct index *index, struct stmt *s, int at, const struc
 }
 
 static int add_row(struct index *index, int64_t directory, const char *place,
-                   const struct walked_object *found, struct arena *arena, struct err *err)
+                   const struct walked_object *found, struct str *packed, struct err *err)
 {
     struct stmt *s = index_prepare(index, SQL_OBJECT_ADD, err);
     int at;
@@ -274,8 +285,8 @@ static int add_row(struct index *index, int64_t directory, const char *place,
     stmt_bind_int(s, 1, index->next_object);
     stmt_bind_int(s, 2, directory);
     stmt_bind_text(s, 3, found->name);
-    at = bind_start(index, s, 4, place, found->object, arena);
-    bind_traits(index, s, at, found->object, arena);
+    at = bind_start(index, s, 4, place, found->object, packed);
+    bind_traits(index, s, at, found->object, packed->arena);
     return stmt_run(s, err);
 }
 
@@ -332,13 +343,13 @@ int index_add_inode(struct index *index, int64_t object, uint64_t dev, uint64_t 
 }
 
 int index_add_object(struct index *index, int64_t directory, const char *place,
-                     const struct walked_object *found, struct arena *arena, struct err *err)
+                     const struct walked_object *found, struct str *packed, struct err *err)
 {
     const struct object *o = found->object;
-    int r = add_row(index, directory, place, found, arena, err);
+    int r = add_row(index, directory, place, found, packed, err);
 
     if (r == 0 && o->ldso)
-        r = add_ldso(index, o->ldso, arena, err);
+        r = add_ldso(index, o->ldso, packed->arena, err);
     if (r == 0 && found->nlink > 1)
         r = index_add_inode(index, index->next_object, found->dev, found->ino, err);
     if (r == 0)

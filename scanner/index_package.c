@@ -106,27 +106,29 @@ int index_stores(struct index *index,
 static int add_directory(struct index *index, int64_t package, const char *place,
                          const struct walked_dir *dir, struct arena *arena, struct err *err)
 {
-    struct stmt *s = index_prepare(index, SQL_DIRECTORY_ADD, err);
-    const int64_t id = index->next_directory;
-    const char *where;
-    int r;
+    const int64_t id = index->next_directory++, first_object = index->next_object;
+    const char *where = dir->path[0] ? str_join(arena, place, dir->path) : place;
+    struct str packed = {.arena = arena};
+    struct stmt *s;
+    int r = 0;
 
+    str_add(&packed, "");
+    for (size_t i = 0; i < dir->n_objects && r == 0; i++)
+        r = index_add_object(index, id, where, &dir->object[i], &packed, err);
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_DIRECTORY_ADD, err);
     if (!s)
         return -err->code;
     stmt_bind_int(s, 1, id);
     stmt_bind_int(s, 2, package);
     stmt_bind_text(s, 3, dir->path);
-    stmt_bind_int(s, 4, index->next_object);
+    stmt_bind_int(s, 4, first_object);
     stmt_bind_int(s, 5, (int64_t)dir->n_objects);
     stmt_bind_blob(s, 6, dir->entries, dir->entries_size);
-    stmt_bind_int(s, 7, (int64_t)dir->changed);
-    if ((r = stmt_run(s, err)) < 0)
-        return r;
-    index->next_directory++;
-    where = dir->path[0] ? str_join(arena, place, dir->path) : place;
-    for (size_t i = 0; i < dir->n_objects && r == 0; i++)
-        r = index_add_object(index, id, where, &dir->object[i], arena, err);
-    return r;
+    stmt_bind_blob(s, 7, packed.text, packed.len);
+    stmt_bind_int(s, 8, (int64_t)dir->changed);
+    return stmt_run(s, err);
 }
 
 static int add_problems(struct index *index, int64_t package, const struct package_facts *f,

@@ -50,6 +50,8 @@ enum sql_id {
     SQL_NAME_ADD,
     SQL_SEARCH_DIRS,
     SQL_SEARCH_DIR_ADD,
+    SQL_RUN_PATHS,
+    SQL_RUN_PATH_ADD,
     SQL_MAX_OBJECT,
     SQL_MAX_DIRECTORY,
     SQL_MARK,
@@ -70,7 +72,7 @@ struct dictionary {
 
 struct index {
     struct db *db;
-    struct dictionary name, search_dir;
+    struct dictionary name, search_dir, run_path;
     const char *store_path; /* as programs see it */
 
     struct intern *expanded; /* directories searched that search_dir does not spell out */
@@ -83,9 +85,10 @@ struct index {
     bool unfinished;  /* so it was before: an earlier scan was killed */
     int64_t began_ns; /* when the transaction did */
 
-    /* The run path seen last and its list: a package's objects mostly share one. */
+    /* The run path seen last and its id: a package's objects mostly share one. */
     struct arena last;
-    const char *last_path, *last_list;
+    const char *last_path;
+    int64_t last_id;
 };
 
 struct stmt *index_prepare(struct index *index, enum sql_id id, struct err *err);
@@ -107,7 +110,9 @@ MUST_CHECK int dictionary_store(struct index *index, struct dictionary *dictiona
 MUST_CHECK int index_add_inode(struct index *index, int64_t object, uint64_t dev, uint64_t ino,
                                struct err *err);
 
-/* Add one object; `place`: the directory it is in, as programs see it. */
+/*
+ * Add one object, its numbers to `packed`; `place`: the directory it is in, as programs see it.
+ */
 MUST_CHECK int index_add_object(struct index *index, int64_t directory, const char *place,
-                                const struct walked_object *found, struct arena *arena,
+                                const struct walked_object *found, struct str *packed,
                                 struct err *err);

@@ -11,8 +11,9 @@ const struct sql merge_sql[] = {
                         "SELECT p.id, s.path, base, state, nar_hash, mark, files, objects, macho, "
                         "target, name, pname, version, output, first_object, hash, nar_size, kind "
                         "FROM package p JOIN store s ON s.id = p.store ORDER BY p.id"},
-    [MERGE_DIRECTORIES] = {"directories", "SELECT id, path, first_object, objects, entries, "
-                                          "changed FROM directory WHERE package = ? ORDER BY id"},
+    [MERGE_DIRECTORIES] = {"directories",
+                           "SELECT id, path, first_object, objects, entries, packed, "
+                           "changed FROM directory WHERE package = ? ORDER BY id"},
     [MERGE_OBJECTS] = {"objects", "SELECT * FROM object WHERE id BETWEEN ? AND ? ORDER BY id"},
     [MERGE_LDSOS] = {"ldsos", "SELECT * FROM ldso WHERE object BETWEEN ? AND ?"},
     [MERGE_INODES] = {"inodes", "SELECT object, dev, ino FROM inode WHERE object BETWEEN ? AND ?"},
@@ -24,6 +25,7 @@ const struct sql merge_sql[] = {
                                  "WHERE package = ? AND objects = 0 ORDER BY id"},
     [MERGE_NAME] = {"name", "SELECT text FROM name WHERE id = ?"},
     [MERGE_SEARCH_DIR] = {"search-dir", "SELECT text FROM search_dir WHERE id = ?"},
+    [MERGE_RUN_PATH] = {"run-path", "SELECT dirs FROM run_path WHERE id = ?"},
     [MERGE_COLUMN] = {"column", "SELECT cid FROM pragma_table_info('object') WHERE name = ?"},
     {NULL, NULL},
 };
@@ -306,6 +308,7 @@ static int over_inputs(struct merge *merge, const char *label,
         db_close(input.db);
         free(input.name.to);
         free(input.search_dir.to);
+        free(input.run_path.to);
         free(input.package);
         progress_update(o->progress, label, i + 1, o->n_in);
     }

@@ -2,6 +2,7 @@
  * Packages out of one index into another, where everything has other ids.
  */
 #include "scanner/merge_private.h"
+#include "scanner/packed.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -19,15 +20,11 @@ static int damaged(const struct input *input, struct err *err)
 
 /* ---- dictionaries */
 
-/* The new id of their id in a dictionary; texts are looked up when they are first used. */
-static int map_id(struct input *input, struct id_map *map, struct dictionary *to,
-                  enum merge_sql_id text, int64_t id, int64_t *ret_id, struct err *err)
+/* Where the new id of their id goes; 0: not asked for yet. NULL: no id. */
+static int64_t *map_slot(struct id_map *map, int64_t id)
 {
-    struct stmt *s;
-    int r;
-
     if (id <= 0 || id >= IDS_MAX)
-        return damaged(input, err);
+        return NULL;
     if ((size_t)id >= map->n) {
         const size_t n = (size_t)id * 2 + 256;
 
@@ -37,17 +34,42 @@ static int map_id(struct input *input, struct id_map *map, struct dictionary *to
         memset(map->to + map->n, 0, (n - map->n) * sizeof(*map->to));
         map->n = n;
     }
-    if (map->to[id] == 0) {
-        s = input_prepare(input, text, err);
-        if (!s)
-            return -err->code;
-        stmt_bind_int(s, 1, id);
-        if ((r = stmt_step(s, err)) <= 0)
-            return r < 0 ? r : damaged(input, err);
-        map->to[id] = dictionary_id_n(to, stmt_text(s, 0), stmt_size(s, 0));
-        stmt_reset(s);
+    return &map->to[id];
+}
+
+/* Their text of an id, on the current row of *ret_row. */
+static int their_text(struct input *input, enum merge_sql_id text, int64_t id,
+                      struct stmt **ret_row, struct err *err)
+{
+    struct stmt *s = input_prepare(input, text, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, id);
+    if ((r = stmt_step(s, err)) <= 0)
+        return r < 0 ? r : damaged(input, err);
+    *ret_row = s;
+    return 0;
+}
+
+/* The new id of their id in a dictionary; texts are looked up when they are first used. */
+static int map_id(struct input *input, struct id_map *map, struct dictionary *to,
+                  enum merge_sql_id text, int64_t id, int64_t *ret_id, struct err *err)
+{
+    int64_t *slot = map_slot(map, id);
+    struct stmt *row;
+    int r;
+
+    if (!slot)
+        return damaged(input, err);
+    if (*slot == 0) {
+        if ((r = their_text(input, text, id, &row, err)) < 0)
+            return r;
+        *slot = dictionary_id_n(to, stmt_text(row, 0), stmt_size(row, 0));
+        stmt_reset(row);
     }
-    *ret_id = map->to[id];
+    *ret_id = *slot;
     return 0;
 }
 
@@ -62,40 +84,74 @@ static int map_search_dir(struct input *input, int64_t id, int64_t *ret_id, stru
                   ret_id, err);
 }
 
-/* A list of ids, nested or not, with every number in it mapped: '[3,"a17",[5,-2]]'. */
-static int map_list(struct input *input, struct stmt *to, struct stmt *row, int column,
-                    int (*map)(struct input *, int64_t, int64_t *, struct err *),
-                    struct arena *arena, struct err *err)
-{
-    struct str list = {.arena = arena};
-    const char *at = stmt_text(row, column);
+typedef int map_function(struct input *, int64_t, int64_t *, struct err *);
 
-    if (!at) {
-        stmt_bind_null(to, column + 1);
-        return 0;
-    }
-    str_add(&list, "");
+/* A list of ids, nested or not, with every number in it mapped: '[3,"a17",[5,-2]]'. */
+static int map_text(struct input *input, const char *at, map_function *map, struct str *ret_list,
+                    struct err *err)
+{
+    str_add(ret_list, "");
     while (*at) {
         char *end;
         int64_t id;
         int r;
 
         if (!isdigit((unsigned char)*at)) {
-            str_add_n(&list, at++, 1);
+            str_add_n(ret_list, at++, 1);
             continue;
         }
         r = map(input, strtoll(at, &end, 10), &id, err);
         if (r < 0)
             return r;
-        str_printf(&list, "%" PRId64, id);
+        str_printf(ret_list, "%" PRId64, id);
         at = end;
     }
-    stmt_bind_text_n(to, column + 1, list.text, list.len);
     return 0;
 }
 
+/* A run path is a list of directories, which have other ids, too. */
+static int map_run_path(struct input *input, int64_t id, int64_t *ret_id, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    int64_t *slot = map_slot(&input->run_path, id);
+    struct str list = {.arena = &arena};
+    struct stmt *row;
+    int r;
+
+    if (!slot)
+        return damaged(input, err);
+    if (*slot == 0) {
+        if ((r = their_text(input, MERGE_RUN_PATH, id, &row, err)) < 0)
+            return r;
+        r = map_text(input, stmt_text(row, 0), map_search_dir, &list, err);
+        stmt_reset(row);
+        if (r < 0)
+            return r;
+        *slot = dictionary_id_n(&input->merge->index->run_path, list.text, list.len);
+    }
+    *ret_id = *slot;
+    return 0;
+}
+
+static int map_list(struct input *input, struct stmt *to, struct stmt *row, int column,
+                    struct arena *arena, struct err *err)
+{
+    struct str list = {.arena = arena};
+    const char *text = stmt_text(row, column);
+    int r;
+
+    if (!text) {
+        stmt_bind_null(to, column + 1);
+        return 0;
+    }
+    r = map_text(input, text, map_name, &list, err);
+    if (r == 0)
+        stmt_bind_text_n(to, column + 1, list.text, list.len);
+    return r;
+}
+
 static int map_one(struct input *input, struct stmt *to, struct stmt *row, int column,
-                   struct err *err)
+                   map_function *map, struct err *err)
 {
     int64_t id;
     int r;
@@ -104,9 +160,46 @@ static int map_one(struct input *input, struct stmt *to, struct stmt *row, int c
         stmt_bind_null(to, column + 1);
         return 0;
     }
-    r = map_name(input, stmt_int(row, column), &id, err);
+    r = map(input, stmt_int(row, column), &id, err);
     if (r == 0)
         stmt_bind_int(to, column + 1, id);
+    return r;
+}
+
+/* The ids in what is packed. */
+struct mapping {
+    struct input *input;
+    struct err *err;
+};
+
+static int map_packed_name(void *data, int64_t id, int64_t *ret_id)
+{
+    const struct mapping *mapping = data;
+
+    return map_name(mapping->input, id, ret_id, mapping->err);
+}
+
+static int map_packed_run_path(void *data, int64_t id, int64_t *ret_id)
+{
+    const struct mapping *mapping = data;
+
+    return map_run_path(mapping->input, id, ret_id, mapping->err);
+}
+
+static int map_packed(struct input *input, struct stmt *to, int at, struct stmt *row, int column,
+                      struct arena *arena, struct err *err)
+{
+    struct mapping mapping = {input, err};
+    const struct packed_maps maps = {map_packed_name, map_packed_run_path, &mapping};
+    struct str packed = {.arena = arena};
+    size_t size;
+    const unsigned char *bytes = stmt_blob(row, column, &size);
+    int r;
+
+    str_add(&packed, "");
+    r = pack_mapped(&packed, (struct packed){bytes, bytes + size}, &maps);
+    if (r == 0)
+        stmt_bind_blob(to, at, packed.text, packed.len);
     return r;
 }
 
@@ -142,6 +235,7 @@ static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
     struct index *index = m->input->merge->index;
     struct stmt *to = index_prepare(index, SQL_DIRECTORY_ADD, err);
     const int64_t first = stmt_int(row, 2), n = stmt_int(row, 3);
+    int r;
 
     if (!to)
         return -err->code;
@@ -155,8 +249,9 @@ static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
     stmt_bind_int(to, 4, n ? first - m->their_first + m->first : m->first);
     stmt_bind_int(to, 5, n);
     stmt_bind_column(to, 6, row, 4);
-    stmt_bind_int(to, 7, m->places ? 0 : stmt_int(row, 5));
-    return stmt_run(to, err);
+    stmt_bind_int(to, 8, m->places ? 0 : stmt_int(row, 6));
+    r = map_packed(m->input, to, 7, row, 5, &m->arena, err);
+    return r < 0 ? r : stmt_run(to, err);
 }
 
 static int64_t moved_dir(const struct moving *m, int64_t theirs)
@@ -189,21 +284,21 @@ static int copy_object(struct moving *m, struct stmt *row, struct err *err)
     bind_row(to, row);
     stmt_bind_int(to, 1, stmt_int(row, 0) - m->their_first + m->first);
     stmt_bind_int(to, 2, dir);
-    r = map_one(input, to, row, c->interp, err);
+    r = map_one(input, to, row, c->interp, map_name, err);
     if (r == 0)
-        r = map_one(input, to, row, c->soname, err);
+        r = map_one(input, to, row, c->soname, map_name, err);
     if (r == 0)
-        r = map_list(input, to, row, c->needed, map_name, &m->arena, err);
+        r = map_list(input, to, row, c->needed, &m->arena, err);
     if (r == 0)
-        r = map_list(input, to, row, c->rpath, map_search_dir, &m->arena, err);
+        r = map_one(input, to, row, c->rpath, map_run_path, err);
     if (r == 0)
-        r = map_list(input, to, row, c->runpath, map_search_dir, &m->arena, err);
+        r = map_one(input, to, row, c->runpath, map_run_path, err);
     if (r == 0)
-        r = map_list(input, to, row, c->verneed, map_name, &m->arena, err);
+        r = map_list(input, to, row, c->verneed, &m->arena, err);
     if (r == 0)
-        r = map_list(input, to, row, c->verdef, map_name, &m->arena, err);
+        r = map_list(input, to, row, c->verdef, &m->arena, err);
     if (r == 0)
-        r = map_list(input, to, row, c->dlopen_string, map_name, &m->arena, err);
+        r = map_list(input, to, row, c->dlopen_string, &m->arena, err);
     return r < 0 ? r : stmt_run(to, err);
 }
 
@@ -360,7 +455,8 @@ static int join_directories(struct moving *m, struct err *err)
         stmt_bind_int(to, 4, index->next_object);
         stmt_bind_int(to, 5, 0);
         stmt_bind_column(to, 6, s, 1);
-        stmt_bind_int(to, 7, m->places ? 0 : stmt_int(s, 2));
+        stmt_bind_blob(to, 7, "", 0);
+        stmt_bind_int(to, 8, m->places ? 0 : stmt_int(s, 2));
         if ((r = stmt_run(to, err)) < 0) {
             stmt_reset(s);
             return r;

@@ -19,6 +19,7 @@ enum merge_sql_id {
     MERGE_EMPTY_DIRECTORIES,
     MERGE_NAME,
     MERGE_SEARCH_DIR,
+    MERGE_RUN_PATH,
     MERGE_COLUMN,
 };
 
@@ -109,7 +110,7 @@ struct input {
     struct id_map {
         int64_t *to; /* ids of the new index; 0: not asked for yet */
         size_t n;
-    } name, search_dir;
+    } name, search_dir, run_path;
     struct joined {
         int64_t id;  /* of the new index */
         bool agrees; /* with what the new index has of it */

@@ -12,7 +12,8 @@ import sys
 
 LOCAL = {"store": ("root", "changed"), "directory": ("changed",)}
 NAMES = ("needed", "verneed", "verdef", "dlopen_string")
-DIRS = ("rpath", "runpath")
+PATHS = ("rpath", "runpath")
+HEADER = 16  # numbers of a packed header; the last holds bits
 
 
 def entries(blob):
@@ -29,6 +30,27 @@ def entries(blob):
     return sorted(found)
 
 
+def numbers(blob):
+    """The numbers in packed bytes (scanner/packed.h)."""
+    found, value, shift = [], 0, 0
+    for byte in blob:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            found.append(value)
+            value = shift = 0
+    return found
+
+
+def objects(blob):
+    """The numbers of each packed object."""
+    while blob:
+        n = next(i for i, byte in enumerate(blob) if byte < 0x80) + 1
+        size, = numbers(blob[:n])
+        yield numbers(blob[n:n + size])
+        blob = blob[n + size:]
+
+
 class Dump:
     def __init__(self, path, local=True):
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -37,7 +59,19 @@ class Dump:
         self.local = local
         self.names = dict(map(tuple, self.db.execute("SELECT id, text FROM name")))
         self.dirs = dict(map(tuple, self.db.execute("SELECT id, text FROM search_dir")))
+        self.paths = {r[0]: self.list(r[1], self.dirs)
+                      for r in self.db.execute("SELECT id, dirs FROM run_path")}
         self.out = []
+
+    def packed(self, blob):
+        """What is packed of a directory's objects, with texts for ids."""
+        for o in objects(blob):
+            header, ids, rest = o[:HEADER], o[HEADER:HEADER + 4], o[HEADER + 4:]
+            tag, rest = (rest[:4], rest[4:]) if header[-1] & 16 else ([], rest)
+            assert rest[0] == len(rest) - 1
+            yield [header, [self.names[i] if i else None for i in ids[:2]],
+                   [self.paths[i] if i else None for i in ids[2:]], tag,
+                   [[n & 3, self.names[n >> 2]] for n in rest[1:]]]
 
     def list(self, text, texts):
         def one(value):
@@ -62,8 +96,8 @@ class Dump:
             values[k] = None if row[k] is None else self.names[row[k]]
         for k in NAMES:
             values[k] = self.list(row[k], self.names)
-        for k in DIRS:
-            values[k] = self.list(row[k], self.dirs)
+        for k in PATHS:
+            values[k] = None if row[k] is None else self.paths[row[k]]
         return values
 
     def lines(self):
@@ -80,7 +114,8 @@ class Dump:
             self.add("package", package[r["id"]], r, ("id", "store", "base", "first_object"))
         for r in q("SELECT * FROM directory"):
             directory[r["id"]] = f"{package[r['package']]}/{r['path']}"
-            values = dict(r, entries=entries(r["entries"]))
+            values = dict(r, entries=entries(r["entries"]),
+                          packed=sorted(map(json.dumps, self.packed(r["packed"]))))
             self.add("directory", directory[r["id"]], values,
                      ("id", "package", "path", "first_object"))
         for r in q("SELECT * FROM object"):

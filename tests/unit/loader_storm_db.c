@@ -23,8 +23,8 @@ static const char facts[] =
     "INSERT INTO name (id, text) VALUES (1, '/s/g/ld.so');"
     "INSERT INTO package (id, store, base, name, pname, version, output, state, kind)"
     " VALUES (1, 1, 'p-1', 'p-1', 'p', '1', 'out', 'scanned', 'dir');"
-    "INSERT INTO directory (id, package, path, first_object, objects, entries, changed)"
-    " VALUES (1, 1, 'bin', 1, 3, x'', 0);";
+    "INSERT INTO directory (id, package, path, first_object, objects, entries, packed, changed)"
+    " VALUES (1, 1, 'bin', 1, 3, x'', x'', 0);";
 
 /* Columns that a row must have and that no test looks at: empty lists and zeros. */
 static const char other_columns[] =
