@@ -111,11 +111,17 @@ char *str_unescape(struct arena *arena, const char *text)
 
 char *str_join(struct arena *arena, const char *dir, const char *name)
 {
-    const size_t len = strlen(dir);
+    const size_t len = strlen(dir), name_len = strlen(name);
+    char *path, *to;
 
     if (*name == '/' || len == 0)
-        return arena_strdup(arena, name);
-    return arena_printf(arena, "%s%s%s", dir, dir[len - 1] == '/' ? "" : "/", name);
+        return arena_memdup(arena, name, name_len + 1);
+    to = path = arena_alloc(arena, len + 1 + name_len + 1);
+    to = mempcpy(to, dir, len);
+    if (to[-1] != '/')
+        *to++ = '/';
+    memcpy(to, name, name_len);
+    return path;
 }
 
 bool str_starts(const char *text, const char *prefix)

@@ -27,9 +27,9 @@ struct dir {
     const struct name *path; /* ends in '/', or is "" */
     uint32_t id;             /* dense, for per-run state */
     bool relative;
-    bool fresh;       /* `at` not yet filled for any cap */
     struct place *at; /* where path + cap leads, one a cap; walked on first use */
     uint8_t *walked;  /* one a cap: `at` is known */
+    uint64_t listed;  /* the path list it was last put into: each holds it once */
 };
 
 struct dirlist {
@@ -76,7 +76,7 @@ struct setup {
     const char *problem;
     bool outside; /* the problem is an assumption: the world does not cover the loader's path */
     struct profile profile;
-    struct dir **dir_by_name; /* by id of the path's name */
+    struct dir **dir_by_name; /* by id of the path's name, and of how path lists spell it */
     struct image **image_by_name;
     uint32_t n_dir_slots, n_image_slots;
     uint32_t n_dirs;
@@ -96,6 +96,7 @@ struct loader {
     struct setup *setups;
     const struct name *empty; /* "" */
     struct run *run;          /* per-run state, reused */
+    uint64_t n_lists;         /* path lists made so far */
 };
 
 /* What decides a setup. Strings are "" when not given. */

@@ -146,48 +146,81 @@ const char *text_expand(struct loader *loader, struct arena *arena, const char *
     return expanded;
 }
 
-static struct dir *dir_of(struct loader *loader, struct setup *setup, struct arena *arena,
-                          const char *text)
+/* The directory that a component means once it is expanded: one slash at its end. */
+static struct dir *dir_of(struct loader *loader, struct setup *setup, const char *text, size_t len)
 {
-    size_t len = strlen(text);
+    CLEANUP(arena_release) struct arena scratch = {0};
     char *path;
 
     while (len > 1 && text[len - 1] == '/')
         len--;
     if (len == 0)
         return dir_get(loader, setup, "", 0);
-    path = arena_strndup(arena, text, len + 1);
+    path = arena_alloc(&scratch, len + 1);
+    memcpy(path, text, len);
     if (path[len - 1] != '/')
         path[len++] = '/';
     return dir_get(loader, setup, path, len);
 }
 
-static void dirlist_add(struct loader *loader, struct dirlist *list, struct dir *dir)
+/* The same, remembered by how it is spelled: the run paths of a store name the same directories. */
+static struct dir *dir_spelled(struct loader *loader, struct setup *setup, const char *text,
+                               size_t len)
 {
-    for (size_t i = 0; i < list->n; i++)
-        if (list->dir[i] == dir)
-            return;
-    list->dir = arena_grow(loader->arena, list->dir, list->n, sizeof(struct dir *));
-    list->dir[list->n++] = dir;
+    const struct name *name = intern_n(loader->world->names, text, len);
+    struct dir *dir;
+
+    setup->dir_by_name = slots_reach(setup->dir_by_name, &setup->n_dir_slots, name->id);
+    dir = setup->dir_by_name[name->id];
+    if (!dir) {
+        dir = dir_of(loader, setup, text, len);
+        setup->dir_by_name[name->id] = dir;
+    }
+    return dir;
+}
+
+/* A component with tokens; NULL: nothing is left of it. */
+static struct dir *dir_expanded(struct loader *loader, struct setup *setup, const char *text,
+                                size_t len, const struct tokens *tokens, bool owner_is_main)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const char *part = arena_strndup(&scratch, text, len);
+    const char *path = text_expand(loader, &scratch, part, setup, tokens, owner_is_main);
+
+    return path ? dir_of(loader, setup, path, strlen(path)) : NULL;
+}
+
+static size_t count_parts(const char *text, const char *separators)
+{
+    size_t n = 1;
+
+    while (*(text += strcspn(text, separators)) != '\0') {
+        text++;
+        n++;
+    }
+    return n;
 }
 
 struct dirlist dirlist_make(struct loader *loader, struct setup *setup, const char *text,
                             const char *separators, const struct tokens *tokens, bool owner_is_main)
 {
-    CLEANUP(arena_release) struct arena scratch = {0};
+    const uint64_t id = ++loader->n_lists;
     struct dirlist list = {0};
 
     if (!text || *text == '\0')
         return list;
     list.exists = true;
     list.token = token_present(text);
+    list.dir = arena_calloc(loader->arena, count_parts(text, separators), sizeof(struct dir *));
     for (;;) {
         const size_t len = strcspn(text, separators);
-        const char *part = arena_strndup(&scratch, text, len);
-        const char *path = text_expand(loader, &scratch, part, setup, tokens, owner_is_main);
+        struct dir *dir = list.token ? dir_expanded(loader, setup, text, len, tokens, owner_is_main)
+                                     : dir_spelled(loader, setup, text, len);
 
-        if (path)
-            dirlist_add(loader, &list, dir_of(loader, setup, &scratch, path));
+        if (dir && dir->listed != id) {
+            dir->listed = id;
+            list.dir[list.n++] = dir;
+        }
         if (text[len] == '\0')
             return list;
         text += len + 1;
@@ -301,6 +334,25 @@ struct probe probe_keep(struct setup *setup, const struct dir *dir, size_t cap,
     return probe;
 }
 
+/* The system directories, each once. */
+static struct dirlist dirlist_system(struct loader *loader, struct setup *setup)
+{
+    const uint64_t id = ++loader->n_lists;
+    const struct profile *p = &setup->profile;
+    struct dirlist list = {.exists = true};
+
+    list.dir = arena_calloc(loader->arena, p->n_system_dirs, sizeof(struct dir *));
+    for (size_t i = 0; i < p->n_system_dirs; i++) {
+        struct dir *dir = dir_get(loader, setup, p->system_dirs[i], strlen(p->system_dirs[i]));
+
+        if (dir->listed == id)
+            continue;
+        dir->listed = id;
+        list.dir[list.n++] = dir;
+    }
+    return list;
+}
+
 static const char *setup_load(struct loader *loader, struct setup *setup,
                               const struct variant *variant)
 {
@@ -324,11 +376,7 @@ static const char *setup_load(struct loader *loader, struct setup *setup,
     setup->cap_len = arena_calloc(loader->arena, setup->profile.n_caps, sizeof(size_t));
     for (size_t i = 0; i < setup->profile.n_caps; i++)
         setup->cap_len[i] = strlen(setup->profile.caps[i]);
-    for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
-        dirlist_add(loader, &setup->system,
-                    dir_get(loader, setup, setup->profile.system_dirs[i],
-                            strlen(setup->profile.system_dirs[i])));
-    setup->system.exists = true;
+    setup->system = dirlist_system(loader, setup);
     return NULL;
 }
 

@@ -88,17 +88,24 @@ static size_t count_ids(const char *list)
 /* A run path from its list. */
 static const char *make_run_path(struct index_world *iw, const char *list)
 {
-    struct str s = {.arena = iw->world->arena};
+    const char *at = list;
+    size_t size = 0;
+    char *path, *to;
     int64_t id;
 
-    str_add(&s, "");
+    while (next_id(&at, &id)) {
+        const char *dir = text_of(iw, &iw->search_dir, (uint64_t)id);
+
+        size += (dir ? strlen(dir) : 0) + 1;
+    }
+    to = path = arena_alloc(iw->world->arena, size + 1);
     for (bool first = true; next_id(&list, &id); first = false) {
         const char *dir = text_of(iw, &iw->search_dir, (uint64_t)id);
 
-        str_add_n(&s, ":", !first);
-        str_add(&s, dir ? dir : "");
+        to = stpcpy(to, first ? "" : ":");
+        to = stpcpy(to, dir ? dir : "");
     }
-    return s.text;
+    return path;
 }
 
 static const char *make_copy(struct index_world *iw, const char *text)
