@@ -48,6 +48,45 @@ static void test_printing(void **state UNUSED)
     free(text);
 }
 
+/* A line is what jansson makes of it, whatever is in it. */
+static void test_a_line_is_compact_json(void **state UNUSED)
+{
+    static const char *const texts[] = {
+        "{\"a\":[0,-1,9223372036854775807,-9223372036854775808],\"b\":{\"c\":{}},\"d\":[]}",
+        "{\"k\\\"ey\":\"q\\\"uote\",\"back\":\"\\\\\",\"\":\"\",\"tab\":\"\\t\\u0001\\u007f\"}",
+        "[1.5,true,false,null,\"d\\u00e9j\\u00e0\",\"a\\u0000b\",[[[\"x\"]]]]",
+    };
+    const char *const *text;
+
+    for_each (text, texts) {
+        json_auto_t *value = json_loads(*text, JSON_ALLOW_NUL, NULL);
+        char *line, *expected;
+
+        assert_non_null(value);
+        line = printed(value, false);
+        expected = json_dumps(value, JSON_COMPACT);
+        assert_int_equal(strcspn(line, "\n"), strlen(expected));
+        assert_memory_equal(line, expected, strlen(expected));
+        free(expected);
+        free(line);
+    }
+}
+
+static void test_a_long_line(void **state UNUSED)
+{
+    json_auto_t *list = json_array();
+    char *line, *expected;
+
+    for (int i = 0; i < 5000; i++)
+        json_push(list, i % 3 ? json_integer(i) : json_text("between the pieces of a sink"));
+    line = printed(list, false);
+    expected = json_dumps(list, JSON_COMPACT);
+    assert_int_equal(strlen(line), strlen(expected) + 1);
+    assert_memory_equal(line, expected, strlen(expected));
+    free(expected);
+    free(line);
+}
+
 static void test_printing_to_a_full_disk(void **state UNUSED)
 {
     json_auto_t *value = json_array();
@@ -200,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_are_escaped),       cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_a_line_is_compact_json),    cmocka_unit_test(test_a_long_line),
         cmocka_unit_test(test_printing_to_a_full_disk),   cmocka_unit_test(test_reading),
         cmocka_unit_test(test_reading_what_is_not_there), cmocka_unit_test(test_writing),
         cmocka_unit_test(test_writing_to_a_full_disk),
