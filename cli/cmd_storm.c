@@ -103,7 +103,9 @@ static void skip(struct gathering *g, const char *program, const struct err *err
     g->n_unread++;
 }
 
-static void add_row(struct gathering *g, const char *program, const struct trace *trace)
+/* The row of a trace, its texts kept. */
+static struct storm_row keep_row(struct gathering *g, const char *program,
+                                 const struct trace *trace)
 {
     struct storm_row row = storm_row(trace);
 
@@ -111,8 +113,7 @@ static void add_row(struct gathering *g, const char *program, const struct trace
     row.exit_text = row.exit_text ? arena_strdup(&g->arena, row.exit_text) : NULL;
     if (row.profile_assumed)
         row.profile_assumed = arena_strdup(&g->arena, row.profile_assumed);
-    g->row = arena_grow(&g->arena, g->row, g->n_rows, sizeof(*g->row));
-    g->row[g->n_rows++] = row;
+    return row;
 }
 
 /* The way to what was started, in the row that was added last. */
@@ -143,7 +144,8 @@ static void gather(struct gathering *g, struct setting *setting, const char *pro
         skip(g, program, &err);
         return;
     }
-    add_row(g, program, &trace);
+    g->row = arena_grow(&g->arena, g->row, g->n_rows, sizeof(*g->row));
+    g->row[g->n_rows++] = keep_row(g, program, &trace);
     add_way(g, &followed);
 }
 
@@ -224,6 +226,7 @@ static void compute_all(struct gathering *g, struct indexed *indexed,
 {
     CLEANUP(arena_release) struct arena scratch = {0};
 
+    g->row = arena_calloc(&g->arena, n, sizeof(*g->row));
     for (size_t i = 0; i < n; i++) {
         const struct start start = options_start(&g->options->common, program[i].path);
         struct trace trace = {0};
@@ -232,7 +235,7 @@ static void compute_all(struct gathering *g, struct indexed *indexed,
         if (loader_run(indexed->setting.loader, &start, &scratch, &trace, &err) < 0)
             skip(g, program[i].path, &err);
         else
-            add_row(g, program[i].path, &trace);
+            g->row[g->n_rows++] = keep_row(g, program[i].path, &trace);
         arena_release(&scratch);
         progress_update(&g->line->progress, "programs", i + 1, n);
     }

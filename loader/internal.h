@@ -68,11 +68,11 @@ struct probe {
 /* Everything that depends on one loader file: its profile and what was derived under it. */
 struct setup {
     struct setup *next;
-    const struct name *interp; /* variant.interp */
-    const struct name *key;    /* the rest of the variant, as one string */
-    bool tunables_known;       /* they say nothing else about the CPU */
-    struct cpu cpu;            /* without what the tunables hide */
-    struct node *node;         /* the loader file; NULL: see problem */
+    /* The variant; mask NULL: not given. */
+    const struct name *interp, *tunables, *prepend, *mask;
+    bool tunables_known; /* they say nothing else about the CPU */
+    struct cpu cpu;      /* without what the tunables hide */
+    struct node *node;   /* the loader file; NULL: see problem */
     const char *problem;
     bool outside; /* the problem is an assumption: the world does not cover the loader's path */
     struct profile profile;
@@ -142,7 +142,7 @@ struct probe probe_keep(struct setup *setup, const struct dir *dir, size_t cap,
 struct image *image_get(struct loader *loader, struct setup *setup, const struct name *path,
                         struct node *node);
 
-/* Fill rpath and runpath. */
+/* Fill rpath and runpath, which were not known yet. */
 void image_paths(struct loader *loader, struct setup *setup, struct image *image);
 
 /* The directory part of an opened path: what $ORIGIN means for a library. */

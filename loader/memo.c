@@ -279,8 +279,6 @@ void image_paths(struct loader *loader, struct setup *setup, struct image *image
 {
     const struct tokens tokens = {image->origin, setup->profile.platform, setup->profile.lib};
 
-    if (image->paths_known)
-        return;
     image->paths_known = true;
     image->runpath = dirlist_make(loader, setup, image->object->runpath, ":", &tokens, false);
     if (!image->object->runpath)
@@ -382,20 +380,22 @@ static const char *setup_load(struct loader *loader, struct setup *setup,
 
 struct setup *setup_get(struct loader *loader, const struct variant *variant)
 {
-    CLEANUP(arena_release) struct arena scratch = {0};
     struct intern *names = loader->world->names;
     const struct name *interp = intern(names, variant->interp);
-    const struct name *key =
-        intern(names, arena_printf(&scratch, "%s\n%s\n%s", variant->tunables, variant->prepend,
-                                   variant->mask ? variant->mask : "*"));
+    const struct name *tunables = intern(names, variant->tunables);
+    const struct name *prepend = intern(names, variant->prepend);
+    const struct name *mask = variant->mask ? intern(names, variant->mask) : NULL;
     struct setup *setup;
 
     for (setup = loader->setups; setup; setup = setup->next)
-        if (setup->interp == interp && setup->key == key)
+        if (setup->interp == interp && setup->tunables == tunables && setup->prepend == prepend &&
+            setup->mask == mask)
             return setup;
     setup = arena_alloc(loader->arena, sizeof(*setup));
     setup->interp = interp;
-    setup->key = key;
+    setup->tunables = tunables;
+    setup->prepend = prepend;
+    setup->mask = mask;
     setup->cpu = *loader->cpu;
     setup->tunables_known = cpu_hide(&setup->cpu, variant->tunables);
     setup->next = loader->setups;

@@ -304,7 +304,8 @@ static const struct dirlist *paths_of(struct run *run, const struct lib *lib, bo
 
     if (!lib->image || !lib->image->object || lib->is_self || run_inhibited(run, lib))
         return &none;
-    image_paths(run->loader, run->setup, lib->image);
+    if (!lib->image->paths_known)
+        image_paths(run->loader, run->setup, lib->image);
     return runpath ? &lib->image->runpath : &lib->image->rpath;
 }
 

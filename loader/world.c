@@ -17,9 +17,9 @@ enum { LINKS_MAX = 40 }; /* the kernel follows so many links on one path, not on
  */
 struct child {
     const struct node *dir; /* NULL: free slot */
-    const struct name *name;
-    struct node *node; /* NULL: see error */
-    int error;         /* errno; ENODATA: assumed absent */
+    struct node *node;      /* NULL: see error */
+    uint32_t name;          /* its id */
+    int error;              /* errno; ENODATA: assumed absent */
 };
 
 struct children {
@@ -27,17 +27,18 @@ struct children {
     uint32_t mask, count;
 };
 
-static uint32_t child_hash(const struct node *dir, const struct name *name)
+enum { SMALL = 4096 }; /* tables below it grow faster: many stay small, the others pass by */
+
+static uint32_t child_hash(const struct node *dir, uint32_t name)
 {
     uint64_t h = (uint64_t)(uintptr_t)dir * 0x9e3779b97f4a7c15u;
 
-    h = (h ^ (h >> 32) ^ name->id) * 0xff51afd7ed558ccdu;
+    h = (h ^ (h >> 32) ^ name) * 0xff51afd7ed558ccdu;
     return (uint32_t)(h >> 32);
 }
 
 /* The slot of (dir, name), or the free one where it belongs. */
-static struct child *children_slot(const struct children *c, const struct node *dir,
-                                   const struct name *name)
+static struct child *children_slot(const struct children *c, const struct node *dir, uint32_t name)
 {
     uint32_t at = child_hash(dir, name) & c->mask;
 
@@ -67,10 +68,10 @@ void world_remember(struct world *world, const struct node *dir, const struct na
     struct child *slot;
 
     if (c->count * 2 > c->mask)
-        children_resize(c, (c->mask + 1) * 2);
-    slot = children_slot(c, dir, name);
+        children_resize(c, (c->mask + 1) * (c->mask + 1 < SMALL ? 4 : 2));
+    slot = children_slot(c, dir, name->id);
     c->count += !slot->dir;
-    *slot = (struct child){.dir = dir, .name = name, .node = node, .error = error};
+    *slot = (struct child){.dir = dir, .node = node, .name = name->id, .error = error};
 }
 
 struct world *world_new(const struct world_ops *ops, void *data, uint32_t uid, uint32_t gid)
@@ -117,7 +118,7 @@ void world_closep(struct world **world)
 static struct child child_fetch(struct world *world, struct node *dir, const struct name *name)
 {
     struct node found = {.parent = dir, .name = name};
-    struct child child = {.dir = dir, .name = name};
+    struct child child = {.dir = dir, .name = name->id};
     const int r = world->ops->child(world, dir, name, &found);
 
     if (r < 0)
@@ -134,7 +135,7 @@ static struct child child_get(struct world *world, struct node *dir, const struc
 
     if (!world->under && dir->names && !filter_has(dir->names, name->hash))
         return (struct child){.error = ENOENT};
-    known = children_slot(world->children, dir, name);
+    known = children_slot(world->children, dir, name->id);
     if (known->dir)
         return *known;
     if (world->under)
