@@ -43,45 +43,40 @@ void json_put_int(json_t *object, const char *key, int64_t value)
     json_put(object, key, json_integer(value));
 }
 
-/* ---- printing */
+/* ---- lines */
 
-/* What is gathered before stdio sees it: values come in a few bytes at a time. */
-struct sink {
-    FILE *to;
-    size_t n;
-    char bytes[4096];
-};
-
-static int sink_flush(struct sink *sink)
+static void flush(struct json_line *line)
 {
-    const size_t n = sink->n;
-
-    sink->n = 0;
-    return fwrite(sink->bytes, 1, n, sink->to) == n ? 0 : -1;
+    line->failed |= fwrite(line->bytes, 1, line->n, line->to) != line->n;
+    line->n = 0;
 }
 
-static int sink_add(const char *bytes, size_t size, void *data)
+static void add(struct json_line *line, const char *bytes, size_t size)
 {
-    struct sink *sink = data;
+    while (size > sizeof(line->bytes) - line->n) {
+        const size_t part = sizeof(line->bytes) - line->n;
 
-    while (size > sizeof(sink->bytes) - sink->n) {
-        const size_t part = sizeof(sink->bytes) - sink->n;
-
-        memcpy(sink->bytes + sink->n, bytes, part);
-        sink->n += part;
+        memcpy(line->bytes + line->n, bytes, part);
+        line->n += part;
         bytes += part;
         size -= part;
-        if (sink_flush(sink) < 0)
-            return -1;
+        flush(line);
     }
-    memcpy(sink->bytes + sink->n, bytes, size);
-    sink->n += size;
+    memcpy(line->bytes + line->n, bytes, size);
+    line->n += size;
+}
+
+static int add_dumped(const char *bytes, size_t size, void *line)
+{
+    add(line, bytes, size);
     return 0;
 }
 
-static int print_by_jansson(struct sink *sink, const json_t *value, size_t flags)
+/* What jansson makes of a value. */
+static void add_value(struct json_line *line, const json_t *value, size_t flags)
 {
-    return json_dump_callback(value, sink_add, sink, JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | flags);
+    line->failed |= json_dump_callback(value, add_dumped, line,
+                                       JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | flags) < 0;
 }
 
 /* True when nothing in a text has to be escaped: printable ASCII without quote and backslash. */
@@ -94,31 +89,61 @@ static bool is_plain(const char *text, size_t len)
     return plain;
 }
 
-/* A quoted text, with what stands behind it: ":" or nothing. */
-static int print_plain(struct sink *sink, const char *text, size_t len, const char *behind)
+static void add_text(struct json_line *line, const char *text)
 {
-    int r = sink_add("\"", 1, sink);
+    const size_t len = strlen(text);
 
-    r |= sink_add(text, len, sink);
-    r |= sink_add("\"", 1, sink);
-    return r | sink_add(behind, strlen(behind), sink);
+    if (is_plain(text, len)) {
+        add(line, "\"", 1);
+        add(line, text, len);
+        add(line, "\"", 1);
+    } else {
+        json_auto_t *value = json_text(text);
+
+        add_value(line, value, JSON_COMPACT);
+    }
 }
 
-static int print_key(struct sink *sink, const char *key)
+/* What stands before a value. */
+static void add_key(struct json_line *line, const char *key)
 {
-    const size_t len = strlen(key);
-    json_t *odd;
-    int r;
-
-    if (is_plain(key, len))
-        return print_plain(sink, key, len, ":");
-    odd = must(json_string_nocheck(key));
-    r = print_by_jansson(sink, odd, JSON_COMPACT);
-    json_decref(odd);
-    return r | sink_add(":", 1, sink);
+    add(line, ",", line->inside);
+    line->inside = true;
+    add_text(line, key);
+    add(line, ":", 1);
 }
 
-static int print_integer(struct sink *sink, json_int_t value)
+void json_line_begin(struct json_line *line, FILE *to)
+{
+    line->to = to;
+    line->n = 0;
+    line->failed = line->inside = false;
+    add(line, "{", 1);
+}
+
+void json_line_open(struct json_line *line, const char *key)
+{
+    add_key(line, key);
+    add(line, "{", 1);
+    line->inside = false;
+}
+
+void json_line_close(struct json_line *line)
+{
+    add(line, "}", 1);
+    line->inside = true;
+}
+
+void json_line_text(struct json_line *line, const char *key, const char *text)
+{
+    add_key(line, key);
+    if (text)
+        add_text(line, text);
+    else
+        add(line, "null", 4);
+}
+
+void json_line_int(struct json_line *line, const char *key, int64_t value)
 {
     uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
     char text[24], *at = text + sizeof(text);
@@ -128,67 +153,39 @@ static int print_integer(struct sink *sink, json_int_t value)
     while (left /= 10);
     if (value < 0)
         *--at = '-';
-    return sink_add(at, (size_t)(text + sizeof(text) - at), sink);
+    add_key(line, key);
+    add(line, at, (size_t)(text + sizeof(text) - at));
 }
 
-static int print_line(struct sink *sink, const json_t *value);
-
-static int print_object(struct sink *sink, const json_t *value)
+void json_line_put(struct json_line *line, const char *key, json_t *value)
 {
-    json_t *object = (json_t *)(uintptr_t)value; /* json_object_iter() takes no const */
-    int r = sink_add("{", 1, sink);
-    const char *separator = "";
-
-    for (void *i = json_object_iter(object); i && r == 0; i = json_object_iter_next(object, i)) {
-        r |= sink_add(separator, strlen(separator), sink);
-        r |= print_key(sink, json_object_iter_key(i));
-        r |= print_line(sink, json_object_iter_value(i));
-        separator = ",";
-    }
-    return r | sink_add("}", 1, sink);
+    add_key(line, key);
+    add_value(line, must(value), JSON_COMPACT);
+    json_decref(value);
 }
 
-static int print_array(struct sink *sink, const json_t *array)
+static int finish(struct json_line *line, struct err *err)
 {
-    const size_t n = json_array_size(array);
-    int r = sink_add("[", 1, sink);
-
-    for (size_t i = 0; i < n && r == 0; i++) {
-        r |= sink_add(",", i > 0, sink);
-        r |= print_line(sink, json_array_get(array, i));
-    }
-    return r | sink_add("]", 1, sink);
+    add(line, "\n", 1);
+    flush(line);
+    return line->failed ? err_set(err, EIO, "cannot write JSON: %s", strerror(errno)) : 0;
 }
 
-/*
- * A value without blanks. What most answers are made of is written here: jansson formats numbers
- * with printf and looks at every character, which was a third of the time of a ranking. All else
- * is left to it.
- */
-static int print_line(struct sink *sink, const json_t *value)
+int json_line_end(struct json_line *line, struct err *err)
 {
-    if (json_is_object(value))
-        return print_object(sink, value);
-    if (json_is_array(value))
-        return print_array(sink, value);
-    if (json_is_integer(value))
-        return print_integer(sink, json_integer_value(value));
-    if (json_is_string(value) && is_plain(json_string_value(value), json_string_length(value)))
-        return print_plain(sink, json_string_value(value), json_string_length(value), "");
-    return print_by_jansson(sink, value, JSON_COMPACT);
+    add(line, "}", 1);
+    return finish(line, err);
 }
 
 int json_print(const json_t *value, FILE *to, bool indented, struct err *err)
 {
-    struct sink sink __attribute__((uninitialized));
-    int r;
+    struct json_line line __attribute__((uninitialized));
 
-    sink.to = to;
-    sink.n = 0;
-    r = indented ? print_by_jansson(&sink, value, JSON_INDENT(2)) : print_line(&sink, value);
-    if (r < 0 || sink_add("\n", 1, &sink) < 0 || sink_flush(&sink) < 0)
-        return err_set(err, EIO, "cannot write JSON: %s", strerror(errno));
-    return 0;
+    line.to = to;
+    line.n = 0;
+    line.failed = false;
+    add_value(&line, value, indented ? JSON_INDENT(2) : JSON_COMPACT);
+    return finish(&line, err);
 }
 
 /* ---- reading */

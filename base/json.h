@@ -27,6 +27,34 @@ void json_put_int(json_t *object, const char *key, int64_t value);
 MUST_CHECK int json_print(const json_t *value, FILE *to, bool indented, struct err *err);
 
 /*
+ * An object on a line of its own, written as it is told: for answers of many rows, which would be
+ * built and thrown away one by one, with a number formatted by printf for every value.
+ *
+ *	json_line_begin(&line, stdout);
+ *	json_line_text(&line, "program", path);	(escaped; NULL: null)
+ *	json_line_open(&line, "storm");
+ *	json_line_int(&line, "opens", 12);
+ *	json_line_close(&line);
+ *	r = json_line_end(&line, err);
+ */
+struct json_line {
+    FILE *to;
+    size_t n;
+    bool inside; /* something stands in the innermost object */
+    bool failed;
+    char bytes[4096]; /* stdio sees them together */
+};
+
+void json_line_begin(struct json_line *line, FILE *to);
+void json_line_open(struct json_line *line, const char *key);
+void json_line_close(struct json_line *line);
+void json_line_text(struct json_line *line, const char *key, const char *text);
+void json_line_int(struct json_line *line, const char *key, int64_t value);
+/* Any value; its reference is stolen. */
+void json_line_put(struct json_line *line, const char *key, json_t *value);
+MUST_CHECK int json_line_end(struct json_line *line, struct err *err);
+
+/*
  * Read one JSON document of at most `max_bytes` from `path`; duplicate keys are refused. The error
  * names the file, the line and what was expected.
  */

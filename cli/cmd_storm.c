@@ -293,35 +293,33 @@ static int gather_everything(struct gathering *g, struct err *err)
 
 /* ---- the answer */
 
-static json_t *row_json(const struct storm_row *row, const char *cpu)
+static int print_row(const struct storm_row *row, const char *cpu, struct err *err)
 {
-    json_t *object = json_object(), *set = json_array();
+    struct json_line line __attribute__((uninitialized));
+    json_t *set = json_array();
 
-    json_put_text(object, "program", row->program);
-    json_put_text(object, "cpu", cpu);
-    json_put(object, "storm", storm_json(&row->storm));
-    json_put(object, "dlopen", storm_json(&row->dlopen));
-    json_put_text(object, "exit", row->exit_text);
-    json_put_text(object, "started", row->started);
     for (size_t i = 0; i < row->n_set; i++)
         json_push(set, json_text(row->set[i]));
-    json_put(object, "set", set);
-    json_put_text(object, "not_followed", row->not_followed);
-    json_put(object, "assumed", json_boolean(row->assumed));
-    json_put_text(object, "profile_assumed", row->profile_assumed);
-    return object;
+    json_line_begin(&line, stdout);
+    json_line_text(&line, "program", row->program);
+    json_line_text(&line, "cpu", cpu);
+    storm_json_line(&line, "storm", &row->storm);
+    storm_json_line(&line, "dlopen", &row->dlopen);
+    json_line_text(&line, "exit", row->exit_text);
+    json_line_text(&line, "started", row->started);
+    json_line_put(&line, "set", set);
+    json_line_text(&line, "not_followed", row->not_followed);
+    json_line_put(&line, "assumed", json_boolean(row->assumed));
+    json_line_text(&line, "profile_assumed", row->profile_assumed);
+    return json_line_end(&line, err);
 }
 
 static int print_json(const struct gathering *g, size_t top, struct err *err)
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < g->n_rows && i < top; i++) {
-        json_t *value = row_json(&g->row[i], g->cpu);
-
-        r = json_print(value, stdout, false, err);
-        json_decref(value);
-    }
+    for (size_t i = 0; r == 0 && i < g->n_rows && i < top; i++)
+        r = print_row(&g->row[i], g->cpu, err);
     return r;
 }
 

@@ -93,28 +93,50 @@ const char *call_result(const struct call *call)
     return "ok";
 }
 
+/* The members of a storm, in the order of every answer. */
+enum { N_FIELDS = 8 };
+
+struct field {
+    const char *key;
+    uint32_t value;
+};
+
+static void storm_fields(const struct storm *storm, struct field *field)
+{
+    const struct field fields[N_FIELDS] = {
+        {"failed_opens", storm->failed_opens},
+        {"failed_stats", storm->failed_stats},
+        {"failed_others", storm->failed_others},
+        {"opens", storm->opens},
+        {"stats", storm->stats},
+        {"others", storm->others},
+        {"objects", storm->objects},
+        {"directories", storm->directories},
+    };
+
+    memcpy(field, fields, sizeof(fields));
+}
+
 json_t *storm_json(const struct storm *storm)
 {
-    const struct field {
-        const char *key;
-        uint32_t value;
-    } fields[] =
-        {
-            {"failed_opens", storm->failed_opens},
-            {"failed_stats", storm->failed_stats},
-            {"failed_others", storm->failed_others},
-            {"opens", storm->opens},
-            {"stats", storm->stats},
-            {"others", storm->others},
-            {"objects", storm->objects},
-            {"directories", storm->directories},
-        },
-      *field;
+    struct field fields[N_FIELDS], *field;
     json_t *object = json_object();
 
+    storm_fields(storm, fields);
     for_each (field, fields)
         json_put_int(object, field->key, field->value);
     return object;
+}
+
+void storm_json_line(struct json_line *line, const char *key, const struct storm *storm)
+{
+    struct field fields[N_FIELDS], *field;
+
+    storm_fields(storm, fields);
+    json_line_open(line, key);
+    for_each (field, fields)
+        json_line_int(line, field->key, field->value);
+    json_line_close(line);
 }
 
 static json_t *texts_json(const char *const *text, size_t n)

@@ -170,3 +170,5 @@ const char *errno_name(int error);
 void trace_write(struct json_writer *w, const struct trace *trace);
 /* New reference. */
 json_t *storm_json(const struct storm *storm);
+/* The same in a line. */
+void storm_json_line(struct json_line *line, const char *key, const struct storm *storm);

@@ -48,43 +48,48 @@ static void test_printing(void **state UNUSED)
     free(text);
 }
 
-/* A line is what jansson makes of it, whatever is in it. */
-static void test_a_line_is_compact_json(void **state UNUSED)
+/* A line is what jansson makes of the same members, whatever is in them. */
+static void test_lines(void **state UNUSED)
 {
     static const char *const texts[] = {
-        "{\"a\":[0,-1,9223372036854775807,-9223372036854775808],\"b\":{\"c\":{}},\"d\":[]}",
-        "{\"k\\\"ey\":\"q\\\"uote\",\"back\":\"\\\\\",\"\":\"\",\"tab\":\"\\t\\u0001\\u007f\"}",
-        "[1.5,true,false,null,\"d\\u00e9j\\u00e0\",\"a\\u0000b\",[[[\"x\"]]]]",
-    };
-    const char *const *text;
+        "", "plain", "q\"uote", "back\\slash", "d\xc3\xa9j\xc3\xa0", "\xff\n\x7f", NULL};
+    static const int64_t numbers[] = {0, 7, -1, 1234567890123, INT64_MAX, INT64_MIN};
+    struct json_line line;
+    char *text = NULL, *expected;
+    json_t *inner = json_object();
+    json_auto_t *value = json_object();
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    struct err err;
 
-    for_each (text, texts) {
-        json_auto_t *value = json_loads(*text, JSON_ALLOW_NUL, NULL);
-        char *line, *expected;
+    json_line_begin(&line, to);
+    for (int i = 0; i < 500; i++) { /* more than is gathered at once */
+        char key[16];
 
-        assert_non_null(value);
-        line = printed(value, false);
-        expected = json_dumps(value, JSON_COMPACT);
-        assert_int_equal(strcspn(line, "\n"), strlen(expected));
-        assert_memory_equal(line, expected, strlen(expected));
-        free(expected);
-        free(line);
+        (void)snprintf(key, sizeof(key), "%s%d", i % 7 ? "key" : "k\"", i);
+        json_line_text(&line, key, texts[(size_t)i % ARRAY_LEN(texts)]);
+        json_put_text(value, key, texts[(size_t)i % ARRAY_LEN(texts)]);
     }
-}
+    json_line_open(&line, "inner");
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        const char key[] = {(char)('a' + i), '\0'};
 
-static void test_a_long_line(void **state UNUSED)
-{
-    json_auto_t *list = json_array();
-    char *line, *expected;
-
-    for (int i = 0; i < 5000; i++)
-        json_push(list, i % 3 ? json_integer(i) : json_text("between the pieces of a sink"));
-    line = printed(list, false);
-    expected = json_dumps(list, JSON_COMPACT);
-    assert_int_equal(strlen(line), strlen(expected) + 1);
-    assert_memory_equal(line, expected, strlen(expected));
+        json_line_int(&line, key, numbers[i]);
+        json_put_int(inner, key, numbers[i]);
+    }
+    json_line_close(&line);
+    json_line_open(&line, "nothing");
+    json_line_close(&line);
+    json_line_put(&line, "real", json_real(1.5));
+    assert_int_equal(json_line_end(&line, &err), 0);
+    (void)fclose(to);
+    json_put(value, "inner", inner);
+    json_put(value, "nothing", json_object());
+    json_put(value, "real", json_real(1.5));
+    expected = printed(value, false);
+    assert_string_equal(text, expected);
     free(expected);
-    free(line);
+    free(text);
 }
 
 static void test_printing_to_a_full_disk(void **state UNUSED)
@@ -238,10 +243,13 @@ static void test_writing_to_a_full_disk(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings_are_escaped),       cmocka_unit_test(test_printing),
-        cmocka_unit_test(test_a_line_is_compact_json),    cmocka_unit_test(test_a_long_line),
-        cmocka_unit_test(test_printing_to_a_full_disk),   cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_reading_what_is_not_there), cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_strings_are_escaped),
+        cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_printing_to_a_full_disk),
+        cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_reading_what_is_not_there),
+        cmocka_unit_test(test_writing),
         cmocka_unit_test(test_writing_to_a_full_disk),
     };
 
