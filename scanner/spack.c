@@ -95,7 +95,7 @@ static void name_references(struct closure_file *file, struct intern *hashes,
 void spack_tree(int store_fd, const char *store, const char *const *base, size_t n_bases,
                 struct arena *arena, struct closure_file *ret_file)
 {
-    struct closure_file file = {.format = "spack", .refers = true};
+    struct closure_file file = {.format = "spack"};
     struct intern *hashes = intern_new();
     const char **base_of = arena_calloc(arena, n_bases + 1, sizeof(*base_of));
 
@@ -111,6 +111,7 @@ void spack_tree(int store_fd, const char *store, const char *const *base, size_t
         keep(arena, own, &file.path[file.n_paths++]);
         base_of[intern(hashes, hash_of(own))->id] = base[i];
     }
+    file.refers = file.n_paths > 0;
     name_references(&file, hashes, base_of);
     intern_free(hashes);
     *ret_file = file;
