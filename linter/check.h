@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "linter/lint.h"
+#include "linter/wrappers.h"
 
 #include <string.h>
 
@@ -102,6 +103,7 @@ bool is_versioned(const char *soname);
 
 struct lint;
 uint32_t probe_budget(const struct lint *lint);
+const struct wrappers *lint_wrappers(const struct lint *lint);
 struct loader *lint_loader(const struct lint *lint);
 const struct cpu *lint_cpu(const struct lint *lint);
 const char *lint_cwd(const struct lint *lint);

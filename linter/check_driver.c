@@ -36,13 +36,27 @@ static size_t driver_link_at(const struct check *check)
     return i;
 }
 
+/* The wrapper's LD_LIBRARY_PATH may have it, too. */
+static bool wrapper_has_driver_link(const struct check *check)
+{
+    const char *list = wrapper_library_path(check->object->wrapper);
+
+    for (size_t len; list && *list; list += len + (list[len] == ':')) {
+        len = strcspn(list, ":");
+        if (is_driver_link(arena_strndup(check->arena, list, len)))
+            return true;
+    }
+    return false;
+}
+
 void check_driver_link_missing(struct check *check)
 {
     const struct object *o = check->object->object;
     struct declared_list declared;
     struct finding *f;
 
-    if (!is_dynamic(o) || driver_link_at(check) < check->n_components)
+    if (!is_dynamic(o) || driver_link_at(check) < check->n_components ||
+        wrapper_has_driver_link(check))
         return;
     for (size_t i = 0; i < o->n_needs; i++)
         if (is_driver_library(o->need[i].name))

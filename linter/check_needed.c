@@ -45,6 +45,14 @@ static void where_looked(struct check *check, struct finding *f)
         evidence(check, f, "not in %s", check->component[i].expanded);
 }
 
+/* Named as makeWrapper names what it wraps; an index does not hold the script that may help it. */
+static bool has_unknown_wrapper(const struct check *check)
+{
+    const char *base = str_base(check->object->path);
+
+    return !check->closure->live && *base == '.' && str_ends(base, "-wrapped");
+}
+
 static void unresolved(struct check *check, const char *name, const struct lint_need *need)
 {
     const struct lint_object *o = check->object;
@@ -60,6 +68,10 @@ static void unresolved(struct check *check, const char *name, const struct lint_
     } else if (o->user || is_started(o->object)) {
         f = report_object(check, o, subject, "%s is in none of %zu run path directories", subject,
                           check->n_components);
+        if (f && has_unknown_wrapper(check)) {
+            f->severity = SEVERITY_WARNING;
+            f->confidence = CONFIDENCE_LIKELY;
+        }
     } else {
         f = report_object(check, o, subject,
                           "%s is in none of %zu run path directories; whoever loads this object "
@@ -81,7 +93,7 @@ void check_needed_unresolved(struct check *check)
         const struct lint_need *need = missing(check, i);
 
         if (need && !need->refused && o->need[i].name[0] != '/' &&
-            !is_of_libc(check, o->need[i].name))
+            !(need->by_wrapper && !need->failed) && !is_of_libc(check, o->need[i].name))
             unresolved(check, o->need[i].name, need);
     }
 }

@@ -3,33 +3,6 @@
  */
 #include "linter/check.h"
 
-#include "loader/follow.h"
-
-#include <stdlib.h>
-
-struct wrappers {
-    struct check *check;
-    struct node *dir;
-    const char **name;
-    size_t n;
-};
-
-static void keep(void *data, const char *name)
-{
-    struct wrappers *w = data;
-
-    w->name = arena_grow(w->check->arena, w->name, w->n, sizeof(*w->name));
-    w->name[w->n++] = arena_strdup(w->check->arena, name);
-}
-
-static bool sets_library_path(const struct hop *hop)
-{
-    for (size_t i = 0; i < hop->n_env; i++)
-        if (str_starts(hop->env[i], "LD_LIBRARY_PATH=") && hop->env[i][16])
-            return true;
-    return false;
-}
-
 /* What its own search would have given: by some asker's run path. */
 static const struct node *own_answer(struct check *check, const struct trace *t,
                                      const struct request *r)
@@ -67,49 +40,22 @@ static void compare(struct check *check, const char *path, const struct trace *t
     evidence(check, f, "started: %s", t->program);
 }
 
-static void one_wrapper(struct check *check, const struct node *node)
+static void one_wrapper(struct check *check, const struct wrapper *w)
 {
-    const char *path = world_path(&check->closure->arena, node);
-    const struct hop from = {.exec = path, .cwd = lint_cwd(check->lint)};
+    const struct start start = {
+        .program = w->program, .env = w->env, .n_env = w->n_env, .record = true};
     struct trace trace = {0};
-    struct start start = {.record = true};
-    const struct hop *last;
-    struct way way;
     struct err err;
 
-    if (node->kind != NODE_FILE || !(node->mode & 0111) ||
-        way_follow(check->closure->world, &from, check->arena, &way, &err) < 0)
-        return;
-    last = &way.hop[way.n - 1];
-    if (way.n == 1 || !sets_library_path(last) || last->program[0] != '/')
-        return;
-    start.program = last->program;
-    start.env = last->env;
-    start.n_env = last->n_env;
     if (loader_run(lint_loader(check->lint), &start, check->arena, &trace, &err) == 0)
-        compare(check, path, &trace);
+        compare(check, w->path, &trace);
 }
 
 void check_wrapper_shadows_closure(struct check *check)
 {
-    static const char *const dirs[] = {"bin", "sbin", "libexec"};
-    struct world *world = check->closure->world;
-    const char *const *dir;
+    const struct wrappers *list = lint_wrappers(check->lint);
 
-    for_each (dir, dirs) {
-        const struct place at =
-            world_walk(world, NULL, str_join(check->arena, check->package->path, *dir));
-        struct wrappers w = {.check = check, .dir = at.node};
-
-        if (at.error || at.node->kind != NODE_DIR ||
-            node_package(check, at.node) != check->package ||
-            world_list(world, at.node, keep, &w) < 0)
-            continue;
-        for (size_t i = 0; i < w.n; i++) {
-            struct node *node = world_child(world, at.node, intern(world->names, w.name[i]));
-
-            if (node)
-                one_wrapper(check, node);
-        }
-    }
+    for (size_t i = 0; i < list->n; i++)
+        if (list->item[i].package == check->package && wrapper_library_path(&list->item[i]))
+            one_wrapper(check, &list->item[i]);
 }

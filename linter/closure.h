@@ -17,6 +17,8 @@
 #include "loader/world.h"
 #include "scanner/store_name.h"
 
+struct wrapper; /* linter/wrappers.h */
+
 struct lint_package {
     const char *path;                /* "/nix/store/HASH-name" */
     const char *base;                /* what follows the store */
@@ -36,6 +38,7 @@ struct lint_need {
     bool refused;        /* not found, but files were there: for another machine or class */
     bool satisfied;      /* in the start of some program it is answered */
     bool failed;         /* in the start of some program it is not */
+    bool by_wrapper;     /* ... answered by the LD_LIBRARY_PATH that a wrapper sets */
 };
 
 struct lint_object {
@@ -50,6 +53,7 @@ struct lint_object {
     struct lint_need *need;
     const char *loader; /* under which loader that was; NULL: not asked */
     const char *user;   /* the first program that has it in memory after its start; NULL: none */
+    const struct wrapper *wrapper; /* what starts it, or its user; NULL: none known */
 };
 
 /* Something that could not be read, or is broken. */

@@ -27,6 +27,7 @@ struct lint {
     struct told *told;
     const struct lint_object **ldso; /* loaders that programs of the closure name */
     size_t n_ldso;
+    struct wrappers wrappers;
     size_t n_programs;
     bool incomplete;
 };
@@ -34,6 +35,11 @@ struct lint {
 uint32_t probe_budget(const struct lint *lint)
 {
     return lint->options->probe_budget ? lint->options->probe_budget : PROBE_BUDGET;
+}
+
+const struct wrappers *lint_wrappers(const struct lint *lint)
+{
+    return &lint->wrappers;
 }
 
 struct loader *lint_loader(const struct lint *lint)
@@ -333,17 +339,22 @@ static void keep_users(struct lint *lint, const struct lint_object *program,
 {
     struct lint_object **object = arena_calloc(arena, trace->n_loaded, sizeof(*object));
     size_t *asked = arena_calloc(arena, trace->n_loaded, sizeof(*asked));
+    bool *by_wrapper = arena_calloc(arena, trace->n_loaded, sizeof(*by_wrapper));
 
     for (size_t i = 0; i < trace->n_loaded; i++) {
         object[i] =
             trace->loaded[i].node ? closure_object_of(lint->closure, trace->loaded[i].node) : NULL;
-        if (object[i] && !object[i]->user)
-            object[i]->user = program->path;
+        if (!object[i] || object[i]->user)
+            continue;
+        object[i]->user = program->path;
+        object[i]->wrapper = program->wrapper;
     }
     for (size_t i = 0; i < trace->n_requests; i++) {
         const struct request *r = &trace->request[i];
         struct lint_object *asker = r->asker >= 0 ? object[r->asker] : NULL;
 
+        if (r->answer >= 0)
+            by_wrapper[r->answer] |= program->wrapper && r->stage == STAGE_LIBRARY_PATH;
         if (!asker || r->phase || r->kind > REQUEST_FILTER || !asker->need)
             continue;
         if (asked[r->asker] < asker->object->n_needs) {
@@ -351,6 +362,7 @@ static void keep_users(struct lint *lint, const struct lint_object *program,
 
             need->satisfied |= r->answer >= 0;
             need->failed |= r->answer < 0;
+            need->by_wrapper |= r->answer >= 0 && by_wrapper[r->answer];
         }
     }
 }
@@ -372,14 +384,21 @@ static void start_alone(struct lint *lint, struct lint_object *object)
 static void start_program(struct lint *lint, struct lint_object *object)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    const struct start start = {.program = object->path, .record = true};
+    const struct wrapper *w = object->wrapper;
+    const struct start start = {.program = object->path,
+                                .record = true,
+                                .env = w ? w->env : NULL,
+                                .n_env = w ? w->n_env : 0};
     struct trace trace = {0};
     struct err err;
 
     if (loader_run(lint->loader, &start, &arena, &trace, &err) < 0)
         return;
     lint->n_programs++;
-    keep_answers(lint, object, &trace);
+    if (w)
+        load_by_itself(lint, object); /* what it would find without */
+    else
+        keep_answers(lint, object, &trace);
     if (trace.exit == EXIT_MISSING || trace.exit == EXIT_BAD)
         start_alone(lint, object); /* what follows the missing one */
     keep_users(lint, object, &trace, &arena);
@@ -459,6 +478,7 @@ int lint_run(struct closure *closure, const struct lint_options *options, struct
     (void)err;
     lint.loader = loader = loader_new(closure->world, options->cpu, lint_cwd(&lint), false);
     find_ldso(&lint);
+    wrappers_find(closure, &lint.wrappers);
     each_object(&lint, "libraries", wants_alone, load_by_itself);
     each_object(&lint, "programs", wants_start, start_program);
     each_object(&lint, "plugins", wants_start_alone, start_alone);
