@@ -286,10 +286,10 @@ int elf_edit(const unsigned char *bytes, uint64_t size, const struct elf_change 
     struct elf_file f;
     struct dynamic d;
     struct renaming renaming = {&f, change, &strings};
-    int r = elf_file_open(&f, copy, size, arena, err);
+    int r = check_facts(bytes, size, change, arena, err);
 
     if (r == 0)
-        r = check_facts(bytes, size, change, arena, err);
+        r = elf_file_open(&f, copy, size, arena, err);
     if (r == 0)
         r = check_change(&f, change, err);
     if (r == 0)

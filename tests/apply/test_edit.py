@@ -4,10 +4,11 @@ import glob
 import os
 import re
 import shutil
+import struct
 import tempfile
 
 from elf import DT_NEEDED, DT_RUNPATH, DT_STRTAB, Elf, PT_LOAD, PT_NOTE, SHF_ALLOC, SHT_DYNSYM, \
-    SHT_NOBITS, SHT_SYMTAB
+    SHT_GROUP, SHT_NOBITS, SHT_PROGBITS, SHT_SYMTAB
 from report import Failed, must, run, same
 
 # Names end in the run path's last component, so that the linker stores them as its tail
@@ -356,12 +357,31 @@ def check_refusals(case):
         if not os.path.exists(path):
             raise Failed("no file to be refused")
 
+    def debug(path):
+        must("objcopy", "--only-keep-debug", case.path("old"), path)
+
+    def section_type(path, which, kind):
+        """The file, with another type in the header of one section."""
+        elf = Elf(case.path("old"))
+        data = bytearray(elf.data)
+        i = next(i for i, s in enumerate(elf.sections) if which(s["name"]))
+        struct.pack_into("<I", data, elf.shoff + i * elf.shentsize + 4, kind)
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def no_room(path):  # what looks like data behind the program headers
+        section_type(path, lambda name: name.startswith(".note.gnu"), SHT_PROGBITS)
+
+    def group(path):
+        section_type(path, lambda name: name == ".comment", SHT_GROUP)
+
     def relocatable(path):
         must("gcc", "-c", "-o", path, f"{case.dir}/a.c")
 
     for rule, make in (("payload", payload), ("no-sections", stripped), ("static", static),
                        ("filter", filter_), ("rpath", rpath), ("loader", loader),
-                       ("loader", libc), ("lifted", lifted), ("type", relocatable)):
+                       ("loader", libc), ("lifted", lifted), ("type", relocatable),
+                       ("debug", debug), ("no-room", no_room), ("section-group", group)):
         refuse(case, rule, make)
 
 

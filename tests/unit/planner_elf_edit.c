@@ -107,9 +107,11 @@ static void test_refusals(void **state)
     static const struct elf_dyn libc[] = {{DT_SONAME, "libc.so.6", 0}};
     static const struct elf_dyn packed[] = {{DT_NEEDED, "liba.so", 0}, {0x8000024, NULL, 0}};
     static const struct elf_note go = {"Go", 4, "id", 2};
-    struct elf_spec spec[9];
-    static const char *const rule[] = {"byte-order", "type",   "static", "filter",  "rpath",
-                                       "lifted",     "loader", "go",     "relrhack"};
+    static const struct elf_dyn mips[] = {{DT_NEEDED, "liba.so", 0},
+                                          {DT_MIPS_RLD_MAP_REL, NULL, 0}};
+    struct elf_spec spec[10];
+    static const char *const rule[] = {"byte-order", "type",   "static", "filter",   "rpath",
+                                       "lifted",     "loader", "go",     "relrhack", "mips"};
     const struct elf_change change = {.needed = two, .n_needed = 2, .run_path = "/b"};
 
     (void)state;
@@ -124,6 +126,8 @@ static void test_refusals(void **state)
     spec[6].dynamic = libc, spec[6].n_dynamic = 1;
     spec[7].note = &go, spec[7].n_notes = 1;
     spec[8].dynamic = packed, spec[8].n_dynamic = 2;
+    elf_for_machine(&spec[9], EM_MIPS, ELFCLASS32, ELFDATA2LSB);
+    spec[9].dynamic = mips, spec[9].n_dynamic = 2;
     for (size_t i = 0; i < ARRAY_LEN(spec); i++) {
         const struct elf_image image = elf_write(&arena, &spec[i]);
         struct elf_edited edited;
