@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 int check_plan_read(const char *path, const char *where, struct arena *arena,
-                    struct planned **ret_planned, size_t *ret_n, size_t *ret_n_others,
-                    struct err *err)
+                    struct planned_list *ret_list, struct err *err)
 {
     const char *dir = where ? strchr(where, '=') : NULL;
     struct plan *plan = arena_alloc(arena, sizeof(*plan));
@@ -39,9 +38,7 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
             .object = object,
         };
     }
-    *ret_planned = planned;
-    *ret_n = n;
-    *ret_n_others = plan->n_objects - n;
+    *ret_list = (struct planned_list){planned, n, plan->n_objects - n};
     return 0;
 }
 

@@ -18,13 +18,17 @@ struct planned {
     const struct plan_object *object;
 };
 
+struct planned_list {
+    struct planned *item; /* programs */
+    size_t n, n_others;   /* others: libraries and plugins, which no loader starts */
+};
+
 /*
  * The programs of a plan file: where they were when it was made, or with `where` ("NAME=DIR") in
- * that output's directory. `ret_n_others`: its libraries and plugins, which no loader starts.
+ * that output's directory.
  */
 MUST_CHECK int check_plan_read(const char *path, const char *where, struct arena *arena,
-                               struct planned **ret_planned, size_t *ret_n, size_t *ret_n_others,
-                               struct err *err);
+                               struct planned_list *ret_list, struct err *err);
 
 /*
  * Does the program start as planned, by the model, on every level? NULL: it does; else a sentence.

@@ -229,16 +229,16 @@ static bool run_work(struct work *work, struct counts *counts, json_t *programs)
 static int plan_tasks(struct work *work, struct err *err)
 {
     const struct programs_options *o = work->options;
-    struct planned *planned;
-    size_t n;
-    int r = check_plan_read(o->plan, o->output, &work->arena, &planned, &n, &work->n_others, err);
+    struct planned_list list;
+    int r = check_plan_read(o->plan, o->output, &work->arena, &list, err);
 
     if (r < 0)
         return r;
-    work->task = arena_calloc(&work->arena, n + 1, sizeof(*work->task));
-    for (size_t i = 0; i < n; i++)
+    work->n_others = list.n_others;
+    work->task = arena_calloc(&work->arena, list.n + 1, sizeof(*work->task));
+    for (size_t i = 0; i < list.n; i++)
         work->task[work->n++] =
-            (struct task){.program = planned[i].program, .planned = &planned[i], .named = true};
+            (struct task){.program = list.item[i].program, .planned = &list.item[i], .named = true};
     return 0;
 }
 
