@@ -21,7 +21,7 @@ struct series {
 struct metrics {
     const struct metric *table;
     size_t n;
-    pthread_mutex_t lock;   /* of everything below */
+    pthread_rwlock_t lock;  /* of everything below; numbers change by atomic steps */
     struct series **family; /* a hash table each, in order of first use */
 };
 
@@ -33,7 +33,7 @@ struct metrics *metrics_new(const struct metric *table, size_t n)
         abort();
     m->table = table;
     m->n = n;
-    pthread_mutex_init(&m->lock, NULL);
+    pthread_rwlock_init(&m->lock, NULL);
     return m;
 }
 
@@ -48,42 +48,77 @@ void metrics_free(struct metrics *m)
             HASH_DEL(m->family[i], s);
             free(s);
         }
-    pthread_mutex_destroy(&m->lock);
+    pthread_rwlock_destroy(&m->lock);
     free(m->family);
     free(m);
 }
 
-/* With the lock held. */
-static struct series *series_of(struct metrics *m, size_t at, const char *labels)
+/* With the lock held. NULL: it was never seen. */
+static struct series *find(struct metrics *m, size_t at, const char *labels, size_t len)
 {
-    const size_t len = strlen(labels);
     struct series *s;
 
     if (at >= m->n)
         abort();
     HASH_FIND(hh, m->family[at], labels, len, s);
-    if (s)
-        return s;
-    s = calloc(1, sizeof(*s) + len + 1);
-    if (!s)
-        abort();
-    memcpy(s->labels, labels, len);
-    HASH_ADD(hh, m->family[at], labels, len, s);
     return s;
+}
+
+/* Make room for a label set that is seen first. */
+static void add_series(struct metrics *m, size_t at, const char *labels, size_t len)
+{
+    struct series *s;
+
+    pthread_rwlock_wrlock(&m->lock);
+    s = find(m, at, labels, len);
+    if (!s) {
+        s = calloc(1, sizeof(*s) + len + 1);
+        if (!s)
+            abort();
+        memcpy(s->labels, labels, len);
+        HASH_ADD(hh, m->family[at], labels, len, s);
+    }
+    pthread_rwlock_unlock(&m->lock);
+}
+
+/*
+ * The series, with the lock held for reading: whoever counts disturbs nobody else who does, only
+ * the text waits for them. To be given back by unlock.
+ */
+static struct series *series_lock(struct metrics *m, size_t at, const char *labels)
+{
+    const size_t len = strlen(labels);
+    struct series *s;
+
+    pthread_rwlock_rdlock(&m->lock);
+    while (!(s = find(m, at, labels, len))) {
+        pthread_rwlock_unlock(&m->lock);
+        add_series(m, at, labels, len);
+        pthread_rwlock_rdlock(&m->lock);
+    }
+    return s;
+}
+
+static void add(double *value, double by)
+{
+    double old, new;
+
+    __atomic_load(value, &old, __ATOMIC_RELAXED);
+    do
+        new = old + by;
+    while (!__atomic_compare_exchange(value, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
 void metric_add(struct metrics *m, size_t at, const char *labels, double by)
 {
-    pthread_mutex_lock(&m->lock);
-    series_of(m, at, labels)->value += by;
-    pthread_mutex_unlock(&m->lock);
+    add(&series_lock(m, at, labels)->value, by);
+    pthread_rwlock_unlock(&m->lock);
 }
 
 void metric_set(struct metrics *m, size_t at, const char *labels, double value)
 {
-    pthread_mutex_lock(&m->lock);
-    series_of(m, at, labels)->value = value;
-    pthread_mutex_unlock(&m->lock);
+    __atomic_store(&series_lock(m, at, labels)->value, &value, __ATOMIC_RELAXED);
+    pthread_rwlock_unlock(&m->lock);
 }
 
 void metric_observe(struct metrics *m, size_t at, const char *labels, double seconds)
@@ -93,24 +128,24 @@ void metric_observe(struct metrics *m, size_t at, const char *labels, double sec
 
     while (i < ARRAY_LEN(bounds) && seconds > bounds[i])
         i++;
-    pthread_mutex_lock(&m->lock);
-    s = series_of(m, at, labels);
-    s->value += seconds;
-    s->count++;
+    s = series_lock(m, at, labels);
+    add(&s->value, seconds);
+    __atomic_add_fetch(&s->count, 1, __ATOMIC_RELAXED);
     if (i < ARRAY_LEN(bounds))
-        s->bucket[i]++;
-    pthread_mutex_unlock(&m->lock);
+        __atomic_add_fetch(&s->bucket[i], 1, __ATOMIC_RELAXED);
+    pthread_rwlock_unlock(&m->lock);
 }
 
 double metric_value(struct metrics *m, size_t at, const char *labels)
 {
-    const struct series *s;
+    const struct series *s = series_lock(m, at, labels);
     double value;
 
-    pthread_mutex_lock(&m->lock);
-    s = series_of(m, at, labels);
-    value = m->table[at].kind == METRIC_HISTOGRAM ? (double)s->count : s->value;
-    pthread_mutex_unlock(&m->lock);
+    if (m->table[at].kind == METRIC_HISTOGRAM)
+        value = (double)__atomic_load_n(&s->count, __ATOMIC_RELAXED);
+    else
+        __atomic_load(&s->value, &value, __ATOMIC_RELAXED);
+    pthread_rwlock_unlock(&m->lock);
     return value;
 }
 
@@ -146,7 +181,7 @@ void metrics_text(struct metrics *m, struct str *to)
         [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
     const struct series *s;
 
-    pthread_mutex_lock(&m->lock);
+    pthread_rwlock_wrlock(&m->lock);
     for (size_t i = 0; i < m->n; i++) {
         const struct metric *metric = &m->table[i];
 
@@ -160,5 +195,5 @@ void metrics_text(struct metrics *m, struct str *to)
             else
                 sample(to, metric->name, "", s->labels, "", s->value);
     }
-    pthread_mutex_unlock(&m->lock);
+    pthread_rwlock_unlock(&m->lock);
 }

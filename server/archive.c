@@ -31,7 +31,7 @@ struct archive {
     struct archived *item; /* the newest first */
     size_t n;
     uint64_t uses;
-    unsigned revision;
+    unsigned revision; /* atomic: every request asks for it */
 };
 
 /* ---- what lists say */
@@ -146,7 +146,7 @@ static void insert(struct archive *archive, const struct held *held)
     memmove(archive->item + at + 1, archive->item + at, (archive->n - at) * sizeof(fresh));
     archive->item[at] = fresh;
     archive->n++;
-    archive->revision++;
+    __atomic_add_fetch(&archive->revision, 1, __ATOMIC_RELEASE);
 }
 
 static bool is_id(const char *name, char id[20])
@@ -309,7 +309,7 @@ int archive_remove(struct archive *archive, const char *id, struct err *err)
         forget(item);
         archive->n--;
         memmove(item, item + 1, (archive->n - at) * sizeof(*item));
-        archive->revision++;
+        __atomic_add_fetch(&archive->revision, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&archive->lock);
     return r;
@@ -419,10 +419,5 @@ char *archive_file(struct archive *archive, const char *id)
 
 unsigned archive_revision(struct archive *archive)
 {
-    unsigned revision;
-
-    pthread_mutex_lock(&archive->lock);
-    revision = archive->revision;
-    pthread_mutex_unlock(&archive->lock);
-    return revision;
+    return __atomic_load_n(&archive->revision, __ATOMIC_ACQUIRE);
 }

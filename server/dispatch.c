@@ -132,8 +132,6 @@ static void reply_result(struct reply *reply, struct result *ret_result)
         if (!ret_result->type)
             ret_result->type = "application/json";
         ret_result->body = json_body(reply->json);
-    } else if (reply->body) {
-        ret_result->body = reply->body;
     } else if (reply->text) {
         ret_result->body = http_body(reply->text, reply->n_text);
     }
@@ -167,13 +165,12 @@ void dispatch_run(struct query *query, struct arena *arena, struct result *ret_r
 }
 
 /* The same URL with another cursor. */
-static const char *link_of(struct arena *arena, const struct http_exchange *x,
-                           const struct query *query, const char *next)
+static const char *link_of(struct arena *arena, const struct query *query, const char *next)
 {
     struct str link = {.arena = arena};
     const char *sep = "?";
 
-    str_printf(&link, "<%s", x->path);
+    str_printf(&link, "<%s", query->path);
     for (size_t i = 0; i < query->n_arguments; i++) {
         const struct argument *a = &query->argument[i];
 
@@ -186,34 +183,46 @@ static const char *link_of(struct arena *arena, const struct http_exchange *x,
     return link.text;
 }
 
-void dispatch_fill(struct http_exchange *x, const struct query *query, const char *etag,
-                   const struct result *result)
+static const char *copy(struct arena *arena, const char *text)
 {
-    struct http_answer *a = &x->answer;
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
+/* All of an answer but its body. */
+static void fill(struct http_answer *a, struct arena *arena, const struct query *query,
+                 const struct result *result)
+{
     const bool fine = result->status >= 200 && result->status < 300;
     const bool page = fine && result->type && str_starts(result->type, "text/html");
+    const char *etag = query && query->etag ? query->etag : result->etag;
 
-    if (!etag)
-        etag = result->etag;
     a->status = result->status;
-    a->type = result->type ? arena_strdup(&x->arena, result->type) : NULL;
-    a->body = result->body ? http_body_ref(result->body) : NULL;
-    a->stream = result->stream;
-    a->etag = fine && etag ? arena_strdup(&x->arena, etag) : NULL;
-    a->cache_control = fine && etag ? "no-cache" : "no-store";
-    a->location = result->location ? arena_strdup(&x->arena, result->location) : NULL;
-    a->link = fine && query && result->next ? link_of(&x->arena, x, query, result->next) : NULL;
+    a->type = copy(arena, result->type);
+    a->etag = fine ? copy(arena, etag) : NULL;
+    a->cache_control = a->etag ? "no-cache" : "no-store";
+    a->location = copy(arena, result->location);
+    a->link = fine && query && result->next ? link_of(arena, query, result->next) : NULL;
     a->content_policy = page ? PAGE_POLICY : NULL;
     a->retry_after_seconds = result->retry_after_seconds;
 }
 
-void dispatch_keep(const struct query *query, const char *url, const char *etag, unsigned revision,
-                   const struct result *result)
+void dispatch_fill(struct http_exchange *x, const struct query *query, const struct result *result)
 {
-    if (result->status != 200 || !result->body || !query->snapshot || !etag)
+    fill(&x->answer, &x->arena, query, result);
+    x->answer.body = result->body ? http_body_ref(result->body) : NULL;
+    x->answer.stream = result->stream;
+}
+
+void dispatch_keep(const struct query *query, struct arena *arena, const struct result *result)
+{
+    struct http_answer answer = {.allow_origin = service_options(query->service)->cors};
+
+    if (result->status != 200 || !result->body || !query->snapshot || !query->etag)
         return;
-    http_body_tag(result->body, etag);
-    snapshot_keep(query->snapshot, url, result->type, result->next, result->body, revision);
+    fill(&answer, arena, query, result);
+    http_body_seal(result->body, &answer);
+    snapshot_keep(query->snapshot, query->url, query->route, query->revision, query->audits,
+                  result->body);
 }
 
 /* ---- the head */
@@ -223,7 +232,7 @@ static bool answer_now(struct http_exchange *x, int status, const char *code, co
     struct result result;
 
     dispatch_problem(&x->arena, status, code, NULL, detail, x->path, &result);
-    dispatch_fill(x, NULL, NULL, &result);
+    dispatch_fill(x, NULL, &result);
     http_body_unref(result.body);
     return true;
 }
@@ -233,7 +242,7 @@ static bool answer_problem(struct http_exchange *x, int r, const char *name, con
     struct result result;
 
     problem_of(&x->arena, r, name, err, x->path, &result);
-    dispatch_fill(x, NULL, NULL, &result);
+    dispatch_fill(x, NULL, &result);
     http_body_unref(result.body);
     return true;
 }
@@ -278,6 +287,35 @@ static bool no_route(struct http_exchange *x, const char *allow)
                       arena_printf(&x->arena, "this resource knows %s", allow));
 }
 
+static unsigned audits_of(const struct service *s)
+{
+    return s->archive ? archive_revision(s->archive) : 0;
+}
+
+/* Somebody has asked the same: there is nothing to be understood or looked up again. */
+static bool recall(struct service *s, struct http_exchange *x)
+{
+    const struct http_answer *sealed;
+    const struct route *route;
+    struct http_body *body;
+
+    if (strcmp(x->method, "GET") != 0 && strcmp(x->method, "HEAD") != 0)
+        return false;
+    pthread_rwlock_rdlock(&s->snapshot_lock);
+    body = s->snapshot ? snapshot_recall(s->snapshot, x->url, audits_of(s), &route) : NULL;
+    pthread_rwlock_unlock(&s->snapshot_lock);
+    if (!body)
+        return false;
+    sealed = http_body_sealed(body);
+    x->route = route;
+    x->answer.status = 200;
+    x->answer.type = sealed->type;
+    x->answer.etag = sealed->etag;
+    x->answer.cache_control = sealed->cache_control;
+    x->answer.body = body;
+    return true;
+}
+
 static bool begin(void *data, struct http_exchange *x)
 {
     struct service *s = data;
@@ -286,18 +324,21 @@ static bool begin(void *data, struct http_exchange *x)
     const char *segment[ROUTE_SEGMENTS_MAX] = {0}, *allow = "";
 
     x->answer.allow_origin = s->options.cors;
+    if (recall(s, x))
+        return false; /* it is answered when a body that nobody wants has been read */
     if (strlen(x->path) > PATH_MAX_BYTES || strlen(x->query) > QUERY_MAX_BYTES)
         return answer_now(x, 414, "too-long", "a path may have 4096 bytes, a query 8192");
     route = route_find(&x->arena, x->method, x->path, segment, &allow);
     if (!route)
         return no_route(x, allow);
     query = arena_alloc(&x->arena, sizeof(*query));
-    query->route = route;
+    query->route = x->route = route;
     query->arena = &x->arena;
+    query->url = x->url;
     query->path = x->path;
     query->service = s;
     memcpy(query->segment, segment, sizeof(segment));
-    x->route = query;
+    x->data = query;
     if (route->flags & ROUTE_WRITE) {
         x->answer.allow_origin = NULL;
         if (refuse(s, x))
@@ -322,17 +363,21 @@ static const char *hex_text(struct arena *arena, uint64_t number)
     return text;
 }
 
-static const char *tag_of(const struct service *s, struct snapshot *snap, struct arena *arena,
-                          const char *url, unsigned *ret_revision)
+/* The tag of what follows from the snapshot, and where they come in, from audits. */
+static void tag(const struct service *s, struct query *query)
 {
+    struct snapshot *snap = query->snapshot;
     size_t planned, to_plan;
     uint64_t h;
 
-    snapshot_progress(snap, &planned, &to_plan, ret_revision);
-    h = hash_text(hash_text(s->policy_hash, snap->tag), url);
+    query->audits = audits_of(s);
+    snapshot_progress(snap, &planned, &to_plan, &query->revision);
+    h = hash_text(hash_text(s->policy_hash, snap->tag), query->url);
+    if (query->route->flags & ROUTE_AUDIT)
+        h = hash_text(h, arena_printf(query->arena, "audits %u", query->audits));
     if (planned < to_plan) /* how far it is differs from one run of the service to the next */
-        h = hash_text(h, arena_printf(arena, "%" PRIx64 " %u", s->nonce, *ret_revision));
-    return hex_text(arena, h);
+        h = hash_text(h, arena_printf(query->arena, "%" PRIx64 " %u", s->nonce, query->revision));
+    query->etag = hex_text(query->arena, h);
 }
 
 static const char *or_empty(const char *text)
@@ -340,48 +385,21 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static bool recall(struct http_exchange *x, struct query *query, const char *url, const char *etag)
-{
-    struct result result = {.status = 200};
-
-    if (http_knows(x, etag)) {
-        dispatch_fill(x, query, etag, &result);
-        return true;
-    }
-    result.body = snapshot_recall(query->snapshot, url, &x->arena, &result.type, &result.next);
-    if (!result.body)
-        return false;
-    dispatch_fill(x, query, etag, &result);
-    http_body_unref(result.body);
-    return true;
-}
-
-static void run_now(struct http_exchange *x, struct query *query, const char *url, const char *etag,
-                    unsigned revision)
+static void run_now(struct http_exchange *x, struct query *query)
 {
     struct result result = {0};
 
     dispatch_run(query, &x->arena, &result);
-    dispatch_keep(query, url, etag, revision, &result);
-    dispatch_fill(x, query, etag, &result);
+    dispatch_keep(query, &x->arena, &result);
+    dispatch_fill(x, query, &result);
     http_body_unref(result.body);
-}
-
-/* What an answer is kept by: its URL, and where audits come in, how many times those changed. */
-static const char *url_of(const struct service *s, const struct route *route,
-                          struct http_exchange *x)
-{
-    if (route->flags & ROUTE_AUDIT && s->archive)
-        return arena_printf(&x->arena, "%s?%s %u", x->path, x->query, archive_revision(s->archive));
-    return arena_printf(&x->arena, "%s?%s", x->path, x->query);
 }
 
 static void answer(struct service *s, struct http_exchange *x, struct query *query)
 {
+    const struct result same = {.status = 200};
     const struct route *route = query->route;
-    const char *url = url_of(s, route, x), *etag = NULL;
     const char *name = NULL, *why_not;
-    unsigned revision = 0;
     struct err err = {0};
     int r = url_query(&x->arena, x->query, &query->argument, &query->n_arguments, &err);
 
@@ -396,26 +414,29 @@ static void answer(struct service *s, struct http_exchange *x, struct query *que
             return;
         }
     }
-    if (query->snapshot && !(route->flags & (ROUTE_FRESH | ROUTE_WRITE))) {
-        etag = tag_of(s, query->snapshot, &x->arena, url, &revision);
-        if (recall(x, query, url, etag))
-            return;
+    if (query->snapshot && !(route->flags & (ROUTE_FRESH | ROUTE_WRITE)))
+        tag(s, query);
+    if (query->etag && http_knows(x, query->etag)) {
+        dispatch_fill(x, query, &same);
+        return;
     }
     if (r == 0)
         r = route_check(route, query->argument, query->n_arguments, &name, &err);
     if (r < 0)
         (void)answer_problem(x, r, name, &err);
     else if (!(route->flags & ROUTE_SLOW))
-        run_now(x, query, url, etag, revision);
-    else if (!tasks_add(&s->tasks, x, query, url, etag, revision, etag != NULL))
+        run_now(x, query);
+    else if (!tasks_add(&s->tasks, x, query))
         (void)answer_now(x, 503, "busy", "too many slow requests are waiting already");
 }
 
 static void handle(void *data, struct http_exchange *x)
 {
     struct service *s = data;
-    struct query *query = (struct query *)(uintptr_t)x->route;
+    struct query *query = x->data;
 
+    if (!query) /* recalled */
+        return;
     if (http_too_large(x) && query->route->body_max) {
         (void)answer_now(
             x, 413, "too-large",
@@ -485,8 +506,8 @@ static void end(void *data, struct http_exchange *x)
 {
     enum { LABELS_MAX = 256 }; /* patterns are ours, and short */
     struct service *s = data;
-    const struct query *query = x->route;
-    const char *route = query ? query->route->pattern : "none";
+    const struct route *found = x->route;
+    const char *route = found ? found->pattern : "none";
     struct timespec t = {0};
     char labels[LABELS_MAX];
     double seconds;

@@ -15,7 +15,6 @@
 
 enum {
     HEAD_MAX = 32 * 1024, /* request line and headers; more is 431 by libmicrohttpd */
-    QUERY_MAX = HEAD_MAX, /* follows from it */
     STREAM_BLOCK = 32 * 1024,
     CONNECTIONS_DEFAULT = 12000,
     FILES_KEPT = 64, /* descriptors that connections must leave to others */
@@ -45,26 +44,61 @@ struct http_body *http_body(char *bytes, size_t len)
     return body;
 }
 
-void http_body_tag(struct http_body *body, const char *etag)
-{
-    (void)snprintf(body->ready_tag, sizeof(body->ready_tag), "%s", etag);
-}
-
 struct http_body *http_body_ref(struct http_body *body)
 {
     __atomic_add_fetch(&body->references, 1, __ATOMIC_RELAXED);
     return body;
 }
 
-void http_body_unref(struct http_body *body)
+/* The texts of an answer, one after the other: whatever it has is copied. */
+static const char **text_of(struct http_answer *a, size_t i)
 {
+    const char **text[] = {&a->type,         &a->etag,           &a->cache_control,
+                           &a->location,     &a->link,           &a->allow,
+                           &a->authenticate, &a->content_policy, &a->allow_origin};
+
+    return i < ARRAY_LEN(text) ? text[i] : NULL;
+}
+
+void http_body_seal(struct http_body *body, const struct http_answer *answer)
+{
+    struct http_answer *sealed = calloc(1, sizeof(*sealed));
+    const char **text;
+
+    if (!sealed)
+        abort();
+    *sealed = *answer;
+    sealed->body = NULL;
+    for (size_t i = 0; (text = text_of(sealed, i)); i++)
+        if (*text && !(*text = strdup(*text)))
+            abort();
+    body->sealed = sealed;
+}
+
+const struct http_answer *http_body_sealed(const struct http_body *body)
+{
+    return body->sealed;
+}
+
+static void unseal(struct http_body *body)
+{
+    const char **text;
     void **ready;
 
-    if (!body || __atomic_sub_fetch(&body->references, 1, __ATOMIC_ACQ_REL))
-        return;
     for_each (ready, body->ready)
         if (*ready)
             MHD_destroy_response(*ready);
+    for (size_t i = 0; body->sealed && (text = text_of(body->sealed, i)); i++)
+        free((char *)(uintptr_t)*text);
+    free(body->sealed);
+}
+
+void http_body_unref(struct http_body *body)
+{
+
+    if (!body || __atomic_sub_fetch(&body->references, 1, __ATOMIC_ACQ_REL))
+        return;
+    unseal(body);
     free(body->bytes);
     free(body->gzip);
     pthread_mutex_destroy(&body->lock);
@@ -97,16 +131,20 @@ bool http_knows(const struct http_exchange *x, const char *etag)
 {
     const char *at = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), *end;
 
-    if (!at)
-        return false;
-    if (!strcmp(at, "*"))
-        return true;
-    while ((at = strchr(at, '"')) && (end = strchr(at + 1, '"'))) {
+    while (at && (at = strchr(at, '"')) && (end = strchr(at + 1, '"'))) {
         if (tag_is(at + 1, (size_t)(end - at - 1), etag))
             return true;
         at = end + 1;
     }
     return false;
+}
+
+/* `*` is any tag of what exists: to be asked when the answer is there. */
+static bool knows_any(const struct http_exchange *x)
+{
+    const char *sent = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH);
+
+    return sent && !strcmp(sent, "*");
 }
 
 /* Does Accept-Encoding take gzip? `gzip;q=0` refuses it. */
@@ -202,9 +240,8 @@ static void put(struct MHD_Response *response, const char *name, const char *val
         (void)MHD_add_response_header(response, name, value);
 }
 
-static void put_headers(const struct http_exchange *x, struct MHD_Response *response, bool gzip)
+static void put_headers(const struct http_answer *a, struct MHD_Response *response, bool gzip)
 {
-    const struct http_answer *a = &x->answer;
     char text[512];
 
     if (a->etag) {
@@ -236,12 +273,11 @@ static enum MHD_Result queue(struct http_exchange *x, struct MHD_Response *respo
 }
 
 /*
- * A tagged answer always has the same headers, and making those is most of what it costs: the
- * body keeps it for whoever asks next.
+ * A sealed body's answers always have the same headers, and making those is most of what they
+ * cost: the body keeps them for whoever asks next.
  */
-static struct MHD_Response *ready_response(struct http_exchange *x, bool gzip)
+static struct MHD_Response *ready_response(struct http_body *body, bool gzip)
 {
-    struct http_body *body = x->answer.body;
     struct MHD_Response *ready = __atomic_load_n(&body->ready[gzip], __ATOMIC_ACQUIRE);
     void *none = NULL;
 
@@ -250,7 +286,7 @@ static struct MHD_Response *ready_response(struct http_exchange *x, bool gzip)
     ready = body_response(body, gzip);
     if (!ready)
         return NULL;
-    put_headers(x, ready, gzip);
+    put_headers(body->sealed, ready, gzip);
     if (!__atomic_compare_exchange_n(&body->ready[gzip], &none, ready, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         MHD_destroy_response(ready);
@@ -267,11 +303,11 @@ static enum MHD_Result send_body(struct http_exchange *x)
     enum MHD_Result result;
 
     x->sent_bytes = gzip ? body->gzip_len : body->len;
-    if (x->answer.status == 200 && x->answer.etag && !strcmp(x->answer.etag, body->ready_tag))
-        return queue(x, ready_response(x, gzip));
+    if (x->answer.status == 200 && body->sealed)
+        return queue(x, ready_response(body, gzip));
     response = body_response(body, gzip);
     if (response)
-        put_headers(x, response, gzip);
+        put_headers(&x->answer, response, gzip);
     result = queue(x, response);
     if (response)
         MHD_destroy_response(response);
@@ -285,7 +321,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     enum MHD_Result result;
     bool gzip = false;
 
-    if (a->status == 200 && a->etag && http_knows(x, a->etag)) {
+    if (a->status == 200 && a->etag && (http_knows(x, a->etag) || knows_any(x))) {
         a->status = MHD_HTTP_NOT_MODIFIED;
         a->type = NULL;
     } else if (a->body) {
@@ -298,7 +334,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
         response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
     }
     if (response)
-        put_headers(x, response, gzip);
+        put_headers(&x->answer, response, gzip);
     result = queue(x, response);
     if (response)
         MHD_destroy_response(response);
@@ -322,38 +358,38 @@ static size_t unescape_nothing(void *data, struct MHD_Connection *connection, ch
     return strlen(text);
 }
 
-/* libmicrohttpd has parted the query already: put it together again, still escaped. */
-static enum MHD_Result add_argument(void *data, enum MHD_ValueKind kind, const char *key,
-                                    const char *value)
+/*
+ * The request line is there. libmicrohttpd would part the query and take pluses for spaces: what was
+ * sent is kept, twice in one piece with the exchange, of which the second is cut at the '?'.
+ */
+static void *on_url(void *data, const char *url, struct MHD_Connection *connection)
 {
-    struct str *query = data;
-
-    (void)kind;
-    str_printf(query, "%s%s", query->len ? "&" : "", key ? key : "");
-    if (value)
-        str_printf(query, "=%s", value);
-    return query->len < QUERY_MAX ? MHD_YES : MHD_NO;
-}
-
-static struct http_exchange *exchange_new(struct http *http, struct MHD_Connection *connection,
-                                          const char *url, const char *method)
-{
-    struct http_exchange *x = calloc(1, sizeof(*x));
-    struct str query = {0};
+    const size_t len = strlen(url);
+    struct http_exchange *x = calloc(1, sizeof(*x) + 2 * (len + 1));
+    char *copy, *path, *query;
 
     if (!x)
         abort();
-    x->http = http;
+    copy = memcpy((char *)(x + 1), url, len + 1);
+    path = memcpy(copy + len + 1, url, len + 1);
+    query = strchr(path, '?');
+    if (query)
+        *query++ = '\0';
+    x->url = copy;
+    x->path = path;
+    x->query = query ? query : path + len;
+    x->http = data;
     x->connection = connection;
     x->start_ns = now_ns();
-    x->method = arena_strdup(&x->arena, method);
-    x->path = arena_strdup(&x->arena, url);
-    query.arena = &x->arena;
-    str_add(&query, "");
-    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
-    x->query = query.text;
-    __atomic_add_fetch(&http->arriving, 1, __ATOMIC_RELAXED);
     return x;
+}
+
+static bool begin(struct http *http, struct http_exchange *x, const char *method)
+{
+    x->begun = true;
+    (void)snprintf(x->method, sizeof(x->method), "%s", method);
+    __atomic_add_fetch(&http->arriving, 1, __ATOMIC_RELAXED);
+    return http->ops->begin(http->data, x);
 }
 
 static void take_body(struct http_exchange *x, const char *bytes, size_t len)
@@ -382,11 +418,11 @@ static enum MHD_Result on_request(void *data, struct MHD_Connection *connection,
     struct http *http = data;
     struct http_exchange *x = *closure;
 
+    (void)connection;
+    (void)url;
     (void)version;
-    if (!x) {
-        x = *closure = exchange_new(http, connection, url, method);
-        return http->ops->begin(http->data, x) ? send_answer(x) : MHD_YES;
-    }
+    if (!x->begun)
+        return begin(http, x, method) ? send_answer(x) : MHD_YES;
     if (x->answered) { /* what follows an early answer is thrown away */
         *upload_len = 0;
         return MHD_YES;
@@ -418,6 +454,10 @@ static void on_end(void *data, struct MHD_Connection *connection, void **closure
     if (!x)
         return;
     *closure = NULL;
+    if (!x->begun) { /* there never was a whole head */
+        free(x);
+        return;
+    }
     http->ops->end(http->data, x);
     http_body_unref(x->answer.body);
     if (x->answer.stream.close)
@@ -474,8 +514,8 @@ int http_start(const struct http_options *o, struct http **ret_http, struct err 
         MHD_OPTION_THREAD_POOL_SIZE, o->threads ? o->threads : 2U, MHD_OPTION_CONNECTION_LIMIT,
         connections(o->connections), MHD_OPTION_CONNECTION_TIMEOUT,
         o->timeout_s ? o->timeout_s : 30U, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD_MAX,
-        MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing,
-        NULL, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, http, MHD_OPTION_URI_LOG_CALLBACK, on_url, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL, MHD_OPTION_END);
     if (!http->daemon) {
         free(http);
         return err_set(err, errno ? errno : EIO, "cannot start the HTTP server: %s",

@@ -36,9 +36,9 @@ struct http_body {
     bool tried;
     pthread_mutex_t lock; /* of these three */
 
-    /* answers with all their headers, plain and compressed, once they were sent */
-    void *ready[2];
-    char ready_tag[24];
+    /* when all answers with it are alike: those, and with their headers once they were sent */
+    struct http_answer *sealed;
+    void *ready[2]; /* plain, compressed */
 };
 
 /* Takes `bytes` (malloc()ed). One reference. */
@@ -49,8 +49,6 @@ struct http_body *http_body(char *bytes, size_t len);
  */
 struct http_exchange;
 bool http_body_compress(struct http_body *body, const struct http_exchange *x);
-/* Before it is shared: answers with this tag will all have the same headers. */
-void http_body_tag(struct http_body *body, const char *etag);
 struct http_body *http_body_ref(struct http_body *body);
 void http_body_unref(struct http_body *body); /* NULL: nothing */
 
@@ -79,17 +77,28 @@ struct http_answer {
     unsigned retry_after_seconds; /* 0: none */
 };
 
+/*
+ * Before a body is shared: every 200 with it is this answer, so that its headers are made once.
+ * Texts are copied; http_body_sealed() is the answer then, without a reference to the body.
+ */
+void http_body_seal(struct http_body *body, const struct http_answer *answer);
+const struct http_answer *http_body_sealed(const struct http_body *body); /* NULL: it is not */
+
+enum { HTTP_METHOD_MAX = 16 };
+
 /* One request and its answer. */
 struct http_exchange {
-    const char *method;
-    const char *path;  /* up to the question mark, as sent (escaped) */
-    const char *query; /* behind it; "": none */
-    const char *body;  /* what was sent; not ended */
+    char method[HTTP_METHOD_MAX]; /* longer ones are cut off */
+    const char *url;              /* as sent (escaped) */
+    const char *path;             /* of it what stands before the question mark */
+    const char *query;            /* behind it; "": none */
+    const char *body;             /* what was sent; not ended */
     size_t body_len;
     uint64_t start_ns; /* monotonic */
     struct arena arena;
     struct http_answer answer;
-    const void *route; /* the service's */
+    const void *route; /* the service's, as is this: */
+    void *data;
     size_t body_limit; /* set by `begin`: bytes of body that will be read; else 0 */
     size_t sent_bytes; /* of the body that was answered with, for the log */
 
@@ -97,7 +106,7 @@ struct http_exchange {
     void *connection;
     struct http *http;
     size_t body_size;
-    bool arrived, answered, later, too_large;
+    bool begun, arrived, answered, later, too_large;
 };
 
 struct http_ops {
@@ -129,7 +138,7 @@ const char *http_header(const struct http_exchange *x, const char *name);
 /* Was more sent than the limit? The rest was thrown away. */
 bool http_too_large(const struct http_exchange *x);
 
-/* Does If-None-Match name this tag? */
+/* Does If-None-Match name this tag? Then the answer is 304, whatever else was asked. */
 bool http_knows(const struct http_exchange *x, const char *etag);
 
 /* In `handle`: the answer comes later. */

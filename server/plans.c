@@ -183,9 +183,7 @@ static void plan_one(struct snapshot *snap, struct package_row *p)
 /* Answers that were made with fewer plans are made anew, but not with every plan. */
 static void tell(struct snapshot *snap)
 {
-    pthread_mutex_lock(&snap->lock);
-    snap->revision++;
-    pthread_mutex_unlock(&snap->lock);
+    __atomic_add_fetch(&snap->revision, 1, __ATOMIC_RELEASE);
 }
 
 static int64_t now_s(void)
@@ -231,7 +229,7 @@ void snapshot_progress(struct snapshot *snap, size_t *ret_planned, size_t *ret_t
     pthread_mutex_lock(&snap->lock);
     *ret_planned = snap->n_planned;
     *ret_to_plan = snap->n_to_plan;
-    *ret_revision = snap->revision;
+    *ret_revision = __atomic_load_n(&snap->revision, __ATOMIC_ACQUIRE);
     pthread_mutex_unlock(&snap->lock);
 }
 

@@ -36,12 +36,14 @@ struct param {
 struct query {
     struct arena *arena;
     const struct route *route;
-    const char *path;                        /* as sent */
+    const char *url, *path;                  /* as sent, with the query and without */
     const char *segment[ROUTE_SEGMENTS_MAX]; /* of the pattern's {names}, in order, unescaped */
     struct argument *argument;               /* of the query, checked */
     size_t n_arguments;
     struct service *service;
     struct snapshot *snapshot; /* of routes that need the index */
+    unsigned revision, audits; /* how many times its plans, and audits, had changed */
+    const char *etag;          /* of the answer, if it is fine; NULL: none */
     struct view *view;         /* of routes that look into it */
     const char *body;          /* n_body bytes */
     size_t n_body;
@@ -55,7 +57,6 @@ struct reply {
     const char *type; /* without json */
     char *text;       /* malloc()ed: n_text bytes, of that type */
     size_t n_text;
-    struct http_body *body;    /* or bytes that are there already: a reference */
     struct http_stream stream; /* or what is made while it is sent */
     const char *next;          /* cursor of the next page; NULL: this is the last */
     const char *location;      /* path of what was made */

@@ -161,9 +161,11 @@ static void swap(struct service *s, struct snapshot *snap)
 {
     struct snapshot *old;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_rwlock_wrlock(&s->snapshot_lock);
     old = s->snapshot;
     s->snapshot = snap;
+    pthread_rwlock_unlock(&s->snapshot_lock);
+    pthread_mutex_lock(&s->lock);
     s->problem[0] = s->logged[0] = '\0';
     pthread_mutex_unlock(&s->lock);
     snapshot_unref(old);
@@ -288,9 +290,9 @@ static bool is_worn_out(struct service *s)
 {
     bool worn_out;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_rwlock_rdlock(&s->snapshot_lock);
     worn_out = s->snapshot && snapshot_is_worn_out(s->snapshot);
-    pthread_mutex_unlock(&s->lock);
+    pthread_rwlock_unlock(&s->snapshot_lock);
     return worn_out;
 }
 
@@ -376,6 +378,7 @@ int service_new(const struct service_options *options, struct service **ret_serv
     if (getrandom(&s->nonce, sizeof(s->nonce), 0) < 0)
         s->nonce = (uint64_t)s->started_at;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_rwlock_init(&s->snapshot_lock, NULL);
     pthread_cond_init(&s->wake, NULL);
     (void)snprintf(s->problem, sizeof(s->problem), "the index is being read");
     s->metrics = metrics_new(service_metrics_table, N_SERVICE_METRICS);
@@ -435,6 +438,7 @@ void service_free(struct service *s)
     if (s->log && s->log != stdout)
         (void)fclose(s->log);
     pthread_mutex_destroy(&s->lock);
+    pthread_rwlock_destroy(&s->snapshot_lock);
     pthread_cond_destroy(&s->wake);
     explicit_bzero(s->token, sizeof(s->token));
     free(s);
@@ -476,10 +480,12 @@ struct snapshot *service_snapshot(struct service *s, struct arena *arena, const 
 {
     struct snapshot *snap;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_rwlock_rdlock(&s->snapshot_lock);
     snap = s->snapshot ? snapshot_ref(s->snapshot) : NULL;
-    *ret_why_not = snap ? NULL : arena_strdup(arena, s->problem);
-    pthread_mutex_unlock(&s->lock);
+    pthread_rwlock_unlock(&s->snapshot_lock);
+    *ret_why_not = snap ? NULL : service_problem(s, arena);
+    if (!snap && !*ret_why_not) /* it came in between */
+        *ret_why_not = "the index is being read";
     return snap;
 }
 

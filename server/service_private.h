@@ -25,11 +25,7 @@ struct task {
     struct task *next_task;
     struct http_exchange **waiting;
     size_t n_waiting;
-    bool shared; /* others that ask the same may join */
     struct query query;
-    const char *url;  /* with the query */
-    const char *etag; /* NULL: none */
-    unsigned revision;
     struct arena arena;
 };
 
@@ -54,11 +50,13 @@ struct service {
     int64_t started_at;
     uint64_t policy_hash, nonce;
 
+    pthread_rwlock_t snapshot_lock; /* every request passes here, few write */
+    struct snapshot *snapshot;
+
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t wake;  /* the builder */
-    struct snapshot *snapshot;
-    char problem[1200]; /* why there is none, or why it is not the newest; "" */
-    char logged[1200];  /* what was said of it in the log last */
+    char problem[1200];   /* why there is none, or why it is not the newest; "" */
+    char logged[1200];    /* what was said of it in the log last */
     char token[TOKEN_MAX];
     FILE *log;
     bool look, quit; /* for the builder: look at the index; end */
@@ -83,8 +81,7 @@ MUST_CHECK int tasks_start(struct tasks *tasks, struct service *service, struct 
 /* Answer whatever waits with 503, end the threads. */
 void tasks_stop(struct tasks *tasks);
 /* Take a request over; false: too many wait already. The exchange sleeps from here on. */
-bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query,
-               const char *url, const char *etag, unsigned revision, bool shared);
+bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query);
 
 /* ---- dispatch.c */
 
@@ -94,8 +91,6 @@ void dispatch_run(struct query *query, struct arena *arena, struct result *ret_r
 void dispatch_problem(struct arena *arena, int status, const char *code, const char *name,
                       const char *detail, const char *instance, struct result *ret_result);
 /* Put a result into an exchange's answer. The body's reference stays the result's. */
-void dispatch_fill(struct http_exchange *x, const struct query *query, const char *etag,
-                   const struct result *result);
+void dispatch_fill(struct http_exchange *x, const struct query *query, const struct result *result);
 /* Keep a result for whoever asks the same. */
-void dispatch_keep(const struct query *query, const char *url, const char *etag, unsigned revision,
-                   const struct result *result);
+void dispatch_keep(const struct query *query, struct arena *arena, const struct result *result);

@@ -3,6 +3,7 @@
 #include "base/str.h"
 #include "server/directory.h"
 #include "server/index_audit.h"
+#include "server/route.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,11 @@
 #include <uthash.h>
 
 enum { SPOILED_ENOUGH = 4 };
-enum { KEPT_MAX_BYTES = 64 * 1024 * 1024, KEPT_BODY_MAX = 8 * 1024 * 1024 };
+enum {
+    KEPT_MAX_BYTES = 64 * 1024 * 1024,
+    KEPT_BODY_MAX = 8 * 1024 * 1024,
+    KEPT_BESIDE = 2048, /* what else an answer takes: headers, the table's row */
+};
 
 enum { SQL_PACKAGES, SQL_STORES };
 
@@ -281,6 +286,7 @@ int snapshot_make(const char *path, const char *cpu, const struct policy *policy
     snap->cpu = cpu;
     snap->made_at = time(NULL);
     pthread_mutex_init(&snap->lock, NULL);
+    pthread_rwlock_init(&snap->kept_lock, NULL);
     pthread_mutex_init(&snap->heavy_lock, NULL);
     pthread_mutex_init(&snap->audit_lock, NULL);
     pthread_cond_init(&snap->view_free, NULL);
@@ -317,18 +323,22 @@ struct snapshot *snapshot_ref(struct snapshot *snap)
 struct kept {
     UT_hash_handle hh;
     struct http_body *body;
-    char *type, *next;
-    unsigned revision;
+    const struct route *route;
+    unsigned revision, audits;
     char url[];
 };
+
+/* Compressed it takes no more than once again. */
+static size_t kept_size(const struct kept *kept)
+{
+    return 2 * kept->body->len + strlen(kept->url) + KEPT_BESIDE;
+}
 
 static void forget(struct snapshot *snap, struct kept *kept)
 {
     HASH_DEL(snap->kept, kept);
-    snap->kept_bytes -= kept->body->len;
+    snap->kept_bytes -= kept_size(kept);
     http_body_unref(kept->body);
-    free(kept->type);
-    free(kept->next);
     free(kept);
 }
 
@@ -350,6 +360,7 @@ void snapshot_unref(struct snapshot *snap)
     pthread_mutex_destroy(&snap->heavy_lock);
     pthread_mutex_destroy(&snap->audit_lock);
     pthread_mutex_destroy(&snap->lock);
+    pthread_rwlock_destroy(&snap->kept_lock);
     directories_free(snap->directories);
     arena_release(&snap->remarks);
     arena_release(&snap->arena);
@@ -452,44 +463,46 @@ struct package_row *snapshot_package(const struct snapshot *snap, const char *id
 
 /* ---- finished answers */
 
-struct http_body *snapshot_recall(struct snapshot *snap, const char *url, struct arena *arena,
-                                  const char **ret_type, const char **ret_next)
+struct http_body *snapshot_recall(struct snapshot *snap, const char *url, unsigned audits,
+                                  const struct route **ret_route)
 {
     struct http_body *body = NULL;
     struct kept *kept;
 
-    pthread_mutex_lock(&snap->lock);
+    pthread_rwlock_rdlock(&snap->kept_lock);
     HASH_FIND(hh, snap->kept, url, strlen(url), kept);
-    if (kept && kept->revision == snap->revision) {
+    if (kept && kept->revision == __atomic_load_n(&snap->revision, __ATOMIC_ACQUIRE) &&
+        (kept->audits == audits || !(kept->route->flags & ROUTE_AUDIT))) {
         body = http_body_ref(kept->body);
-        *ret_type = arena_strdup(arena, kept->type);
-        *ret_next = kept->next ? arena_strdup(arena, kept->next) : NULL;
+        *ret_route = kept->route;
     }
-    pthread_mutex_unlock(&snap->lock);
+    pthread_rwlock_unlock(&snap->kept_lock);
     return body;
 }
 
-void snapshot_keep(struct snapshot *snap, const char *url, const char *type, const char *next,
-                   struct http_body *body, unsigned revision)
+void snapshot_keep(struct snapshot *snap, const char *url, const struct route *route,
+                   unsigned revision, unsigned audits, struct http_body *body)
 {
-    const size_t size = body->len, len = strlen(url);
+    const size_t len = strlen(url);
     struct kept *kept, *old;
 
-    if (size > KEPT_BODY_MAX)
+    if (body->len > KEPT_BODY_MAX)
         return;
     kept = calloc(1, sizeof(*kept) + len + 1);
-    if (!kept || !(kept->type = strdup(type)) || (next && !(kept->next = strdup(next))))
+    if (!kept)
         abort();
     memcpy(kept->url, url, len);
     kept->body = http_body_ref(body);
+    kept->route = route;
     kept->revision = revision;
-    pthread_mutex_lock(&snap->lock);
+    kept->audits = audits;
+    pthread_rwlock_wrlock(&snap->kept_lock);
     HASH_FIND(hh, snap->kept, url, len, old);
     if (old)
         forget(snap, old);
-    while (snap->kept && snap->kept_bytes + size > KEPT_MAX_BYTES)
+    while (snap->kept && snap->kept_bytes + kept_size(kept) > KEPT_MAX_BYTES)
         forget(snap, snap->kept); /* the one kept first */
     HASH_ADD(hh, snap->kept, url, len, kept);
-    snap->kept_bytes += size;
-    pthread_mutex_unlock(&snap->lock);
+    snap->kept_bytes += kept_size(kept);
+    pthread_rwlock_unlock(&snap->kept_lock);
 }

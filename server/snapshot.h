@@ -52,6 +52,7 @@ struct package_row {
 };
 
 struct kept; /* a finished answer */
+struct route;
 
 struct snapshot {
     unsigned references; /* atomic */
@@ -79,8 +80,10 @@ struct snapshot {
     struct view **spoiled; /* not used any more; others may borrow from their worlds */
     size_t n_spoiled;
     size_t n_planned, n_to_plan; /* packages with programs */
-    unsigned revision;           /* grows with plans */
+    unsigned revision;           /* grows with plans; atomic */
     struct arena remarks;        /* why_not texts */
+
+    pthread_rwlock_t kept_lock; /* of finished answers */
     struct kept *kept;
     size_t kept_bytes;
 
@@ -130,11 +133,14 @@ void snapshot_progress(struct snapshot *snapshot, size_t *ret_planned, size_t *r
 char *snapshot_plan_text(struct snapshot *snapshot, const struct package_row *package,
                          size_t *ret_len, const char **ret_why_not);
 
-/* Finished answers by URL. The body is referenced for the caller; next is copied into `arena`. */
-struct http_body *snapshot_recall(struct snapshot *snapshot, const char *url, struct arena *arena,
-                                  const char **ret_type, const char **ret_next);
-void snapshot_keep(struct snapshot *snapshot, const char *url, const char *type, const char *next,
-                   struct http_body *body, unsigned revision);
+/*
+ * Finished answers by URL, as it was sent: sealed bodies, kept for a route until plans, or where
+ * the route is about them audits, are others. The body is referenced for the caller.
+ */
+struct http_body *snapshot_recall(struct snapshot *snapshot, const char *url, unsigned audits,
+                                  const struct route **ret_route);
+void snapshot_keep(struct snapshot *snapshot, const char *url, const struct route *route,
+                   unsigned revision, unsigned audits, struct http_body *body);
 
 /* ---- for tests */
 extern const char *const snapshot_sql[]; /* ends with NULL */

@@ -1,4 +1,5 @@
 /* Slow requests: done by two workers while their connections sleep; equal ones are done once. */
+#include "base/str.h"
 #include "server/service_private.h"
 
 #include <errno.h>
@@ -26,7 +27,9 @@ static void keep_request(struct task *task, const struct query *from)
 
     *r = *from;
     r->arena = a;
+    r->url = copy(a, from->url);
     r->path = copy(a, from->path);
+    r->etag = copy(a, from->etag);
     for (size_t i = 0; i < ROUTE_SEGMENTS_MAX; i++)
         r->segment[i] = copy(a, from->segment[i]);
     r->argument = arena_calloc(a, from->n_arguments + 1, sizeof(*r->argument));
@@ -48,24 +51,25 @@ static void add_waiting(struct task *task, struct http_exchange *x)
     task->waiting[task->n_waiting++] = x;
 }
 
-static struct task *find_equal(const struct tasks *tasks, const struct query *query,
-                               const char *url, unsigned revision)
+/* Answers with a tag are the same for all who ask the same. */
+static struct task *find_equal(const struct tasks *tasks, const struct query *query)
 {
+    if (!query->etag)
+        return NULL;
     for (struct task *t = tasks->first; t; t = t->next_task)
-        if (t->shared && t->query.snapshot == query->snapshot && t->revision == revision &&
-            !strcmp(t->url, url) && !strcmp(t->query.accept, query->accept))
+        if (t->query.snapshot == query->snapshot && str_same(t->query.etag, query->etag) &&
+            !strcmp(t->query.url, query->url) && !strcmp(t->query.accept, query->accept))
             return t;
     return NULL;
 }
 
-bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query,
-               const char *url, const char *etag, unsigned revision, bool shared)
+bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query)
 {
     struct task *task;
     bool ok = false;
 
     pthread_mutex_lock(&tasks->lock);
-    task = shared ? find_equal(tasks, query, url, revision) : NULL;
+    task = find_equal(tasks, query);
     if (task) {
         http_later(x);
         add_waiting(task, x);
@@ -75,10 +79,6 @@ bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query 
         if (!task)
             abort();
         keep_request(task, query);
-        task->url = arena_strdup(&task->arena, url);
-        task->etag = copy(&task->arena, etag);
-        task->revision = revision;
-        task->shared = shared;
         http_later(x);
         add_waiting(task, x);
         *tasks->last = task;
@@ -114,7 +114,7 @@ static void finish(struct tasks *tasks, struct task *task, struct result *result
     for (size_t i = 0; i < task->n_waiting; i++) {
         if (result->body) /* here there is time for it */
             (void)http_body_compress(result->body, task->waiting[i]);
-        dispatch_fill(task->waiting[i], &task->query, task->etag, result);
+        dispatch_fill(task->waiting[i], &task->query, result);
         result->stream = (struct http_stream){0}; /* went to the first */
         http_resume(task->waiting[i]);
     }
@@ -142,10 +142,10 @@ static void *worker_main(void *data)
             return NULL;
         if (stop) {
             dispatch_problem(&task->arena, 503, "stopping", NULL, "the service is being stopped",
-                             task->url, &result);
+                             task->query.path, &result);
         } else {
             dispatch_run(&task->query, &task->arena, &result);
-            dispatch_keep(&task->query, task->url, task->etag, task->revision, &result);
+            dispatch_keep(&task->query, &task->arena, &result);
         }
         finish(tasks, task, &result);
     }
