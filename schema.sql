@@ -68,6 +68,7 @@ CREATE TABLE reference (
     reference INTEGER NOT NULL REFERENCES package,
     PRIMARY KEY (package, reference)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX reference_back ON reference (reference); -- who refers to a package
 
 -- Interned: sonames, names needed, interpreters, version names, constants.
 CREATE TABLE name (

@@ -217,31 +217,46 @@ static json_t *object_json(const struct object *object)
     return json;
 }
 
-/* The same start on every CPU level. */
-static int levels_json(struct query *query, const struct program_row *program, json_t *array,
-                       struct err *err)
-{
-    static const char *const levels[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
-    const char *const *level;
+static const char *const levels[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
-    for_each (level, levels) {
+/* The same start on every CPU level: computed when it is first asked for, then the snapshot's. */
+static int levels_of(struct query *query, struct program_row *program, const struct storm **ret,
+                     struct err *err)
+{
+    const struct storm *known = __atomic_load_n(&program->levels, __ATOMIC_ACQUIRE);
+    struct storm storm[ARRAY_LEN(levels)];
+
+    for (size_t i = 0; !known && i < ARRAY_LEN(levels); i++) {
         CLEANUP(arena_release) struct arena scratch = {0};
         struct trace trace = {0};
         struct loader *loader;
-        json_t *one;
-        int r = view_loader(query->view, *level, &loader, err);
+        int r = view_loader(query->view, levels[i], &loader, err);
 
         if (r == 0)
             r = loader_run(loader, &(struct start){.program = program->of.program}, &scratch,
                            &trace, err);
         if (r < 0)
             return r;
-        one = json_object();
-        json_put_text(one, "cpu", *level);
-        json_put(one, "storm", storm_json(&trace.storm));
+        storm[i] = trace.storm;
+    }
+    *ret = known ? known : snapshot_set_levels(query->snapshot, program, storm, ARRAY_LEN(levels));
+    return 0;
+}
+
+static int levels_json(struct query *query, struct program_row *program, json_t *array,
+                       struct err *err)
+{
+    const struct storm *storm;
+    const int r = levels_of(query, program, &storm, err);
+
+    for (size_t i = 0; r == 0 && i < ARRAY_LEN(levels); i++) {
+        json_t *one = json_object();
+
+        json_put_text(one, "cpu", levels[i]);
+        json_put(one, "storm", storm_json(&storm[i]));
         json_push(array, one);
     }
-    return 0;
+    return r;
 }
 
 int get_program(struct query *query, struct reply *reply, struct err *err)
@@ -249,7 +264,7 @@ int get_program(struct query *query, struct reply *reply, struct err *err)
     struct world *world = view_world(query->view);
     struct program_row *program;
     const struct object *object;
-    json_t *levels;
+    json_t *on_levels;
     struct place at;
     int r = find_program(query, query->segment[0], &program, err);
 
@@ -261,7 +276,7 @@ int get_program(struct query *query, struct reply *reply, struct err *err)
         return err_set(err, EIO, "the index lacks '%s'", program->of.program);
     reply->json = program_json(query, program);
     json_put(reply->json, "object", object_json(object));
-    levels = json_array();
-    json_put(reply->json, "levels", levels);
-    return object->machine == EM_X86_64 ? levels_json(query, program, levels, err) : 0;
+    on_levels = json_array();
+    json_put(reply->json, "levels", on_levels);
+    return object->machine == EM_X86_64 ? levels_json(query, program, on_levels, err) : 0;
 }

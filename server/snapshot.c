@@ -461,6 +461,18 @@ struct package_row *snapshot_package(const struct snapshot *snap, const char *id
     return NULL;
 }
 
+const struct storm *snapshot_set_levels(struct snapshot *snap, struct program_row *program,
+                                        const struct storm *storm, size_t n)
+{
+    pthread_mutex_lock(&snap->lock);
+    if (!program->levels)
+        __atomic_store_n(&program->levels, arena_memdup(&snap->remarks, storm, n * sizeof(*storm)),
+                         __ATOMIC_RELEASE);
+    storm = program->levels;
+    pthread_mutex_unlock(&snap->lock);
+    return storm;
+}
+
 /* ---- finished answers */
 
 struct http_body *snapshot_recall(struct snapshot *snap, const char *url, unsigned audits,

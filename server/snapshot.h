@@ -30,6 +30,7 @@ struct program_row {
     int64_t object;
     uint32_t package; /* into the snapshot's packages; UINT32_MAX: none */
     struct remedy remedy;
+    const struct storm *levels; /* on each CPU level; atomic; NULL: nobody has asked yet */
 };
 
 /* A package's plan, compressed; set once. */
@@ -81,7 +82,7 @@ struct snapshot {
     size_t n_spoiled;
     size_t n_planned, n_to_plan; /* packages with programs */
     unsigned revision;           /* grows with plans; atomic */
-    struct arena remarks;        /* why_not texts */
+    struct arena remarks;        /* why_not texts, levels */
 
     pthread_rwlock_t kept_lock; /* of finished answers */
     struct kept *kept;
@@ -124,6 +125,10 @@ void snapshot_plan(struct snapshot *snapshot, const bool *stop);
 
 /* `from` with every store that packages of the snapshot lie in. Borrowed from both. */
 struct policy snapshot_policy(struct snapshot *snapshot, const struct policy *from);
+
+/* Keep a program's storms on all levels: the snapshot's copy, or what another thread kept first. */
+const struct storm *snapshot_set_levels(struct snapshot *snapshot, struct program_row *program,
+                                        const struct storm *storm, size_t n);
 
 /* Copies of what planning changes. */
 struct remedy snapshot_remedy(struct snapshot *snapshot, const struct program_row *program);
