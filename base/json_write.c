@@ -60,21 +60,39 @@ static void add_plain(struct json_writer *w, const char *text, size_t len)
     w->len += len + 2;
 }
 
-/* Of a text that is printable UTF-8, only quotes and backslashes are not themselves in JSON. */
+/* One byte of valid UTF-8 as it stands in a string, as jansson has it. */
+static char *quoted(char *to, char c)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+    static const char hex[] = "0123456789ABCDEF";
+    const char *at = c ? strchr(plain, c) : NULL;
+
+    if (at) {
+        *to++ = '\\';
+        *to++ = letter[at - plain];
+    } else if ((unsigned char)c < ' ') {
+        to = stpcpy(to, "\\u00");
+        *to++ = hex[c >> 4];
+        *to++ = hex[c & 15];
+    } else {
+        *to++ = c;
+    }
+    return to;
+}
+
 static void add_quoted(struct json_writer *w, const char *text, size_t len)
 {
-    char *to = room(w, 2 * len + 2), *const from = to;
+    enum { LONGEST = 6 }; /* \u001f */
+    char *to, *from;
 
     if (is_plain(text, len)) {
         add_plain(w, text, len);
         return;
     }
+    from = to = room(w, LONGEST * len + 2);
     *to++ = '"';
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '"' || text[i] == '\\')
-            *to++ = '\\';
-        *to++ = text[i];
-    }
+    for (size_t i = 0; i < len; i++)
+        to = quoted(to, text[i]);
     *to++ = '"';
     w->len += (size_t)(to - from);
 }
@@ -143,7 +161,7 @@ void json_write_int(struct json_writer *w, const char *key, int64_t value)
     add(w, at, (size_t)(text + sizeof(text) - at));
 }
 
-static void write_scalar(struct json_writer *w, const char *key, const json_t *value)
+static void write_real(struct json_writer *w, const char *key, const json_t *value)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
 
@@ -154,7 +172,24 @@ static void write_scalar(struct json_writer *w, const char *key, const json_t *v
     free(text);
 }
 
-void json_write_value(struct json_writer *w, const char *key, json_t *value)
+static void write_scalar(struct json_writer *w, const char *key, const json_t *value)
+{
+    const char *word = json_is_null(value) ? "null" : json_is_true(value) ? "true" : "false";
+
+    if (json_is_string(value)) {
+        begin_value(w, key);
+        add_quoted(w, json_string_value(value), json_string_length(value));
+    } else if (json_is_integer(value)) {
+        json_write_int(w, key, json_integer_value(value));
+    } else if (json_is_real(value)) {
+        write_real(w, key, value);
+    } else {
+        begin_value(w, key);
+        add(w, word, strlen(word));
+    }
+}
+
+static void write_value(struct json_writer *w, const char *key, json_t *value)
 {
     const char *name;
     json_t *member;
@@ -163,16 +198,21 @@ void json_write_value(struct json_writer *w, const char *key, json_t *value)
     if (json_is_object(value)) {
         json_write_begin(w, key, '{');
         json_object_foreach (value, name, member)
-            json_write_value(w, name, json_incref(member));
+            write_value(w, name, member);
         json_write_end(w);
     } else if (json_is_array(value)) {
         json_write_begin(w, key, '[');
         json_array_foreach (value, i, member)
-            json_write_value(w, NULL, json_incref(member));
+            write_value(w, NULL, member);
         json_write_end(w);
     } else {
         write_scalar(w, key, value);
     }
+}
+
+void json_write_value(struct json_writer *w, const char *key, json_t *value)
+{
+    write_value(w, key, value);
     json_decref(value);
 }
 

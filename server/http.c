@@ -50,7 +50,7 @@ struct http_body *http_body_ref(struct http_body *body)
     return body;
 }
 
-/* The texts of an answer, one after the other: whatever it has is copied. */
+/* The texts of an answer, one after the other; NULL: there are no more. */
 static const char **text_of(struct http_answer *a, size_t i)
 {
     const char **text[] = {&a->type,         &a->etag,           &a->cache_control,
@@ -60,19 +60,29 @@ static const char **text_of(struct http_answer *a, size_t i)
     return i < ARRAY_LEN(text) ? text[i] : NULL;
 }
 
+/* The answer and its texts are one piece of memory. */
 void http_body_seal(struct http_body *body, const struct http_answer *answer)
 {
-    struct http_answer *sealed = calloc(1, sizeof(*sealed));
+    struct http_answer copy = *answer;
     const char **text;
+    size_t size = sizeof(copy);
+    char *at;
 
-    if (!sealed)
+    copy.body = NULL;
+    for (size_t i = 0; (text = text_of(&copy, i)); i++)
+        size += *text ? strlen(*text) + 1 : 0;
+    body->sealed = malloc(size);
+    if (!body->sealed)
         abort();
-    *sealed = *answer;
-    sealed->body = NULL;
-    for (size_t i = 0; (text = text_of(sealed, i)); i++)
-        if (*text && !(*text = strdup(*text)))
-            abort();
-    body->sealed = sealed;
+    at = (char *)(body->sealed + 1);
+    for (size_t i = 0; (text = text_of(&copy, i)); i++)
+        if (*text) {
+            char *const end = stpcpy(at, *text);
+
+            *text = at;
+            at = end + 1;
+        }
+    *body->sealed = copy;
 }
 
 const struct http_answer *http_body_sealed(const struct http_body *body)
@@ -82,14 +92,11 @@ const struct http_answer *http_body_sealed(const struct http_body *body)
 
 static void unseal(struct http_body *body)
 {
-    const char **text;
     void **ready;
 
     for_each (ready, body->ready)
         if (*ready)
             MHD_destroy_response(*ready);
-    for (size_t i = 0; body->sealed && (text = text_of(body->sealed, i)); i++)
-        free((char *)(uintptr_t)*text);
     free(body->sealed);
 }
 
@@ -127,9 +134,10 @@ static bool tag_is(const char *tag, size_t len, const char *etag)
     return len == n && !memcmp(tag, etag, n);
 }
 
-bool http_knows(const struct http_exchange *x, const char *etag)
+/* Does a list of tags hold this one? */
+static bool names(const char *at, const char *etag)
 {
-    const char *at = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), *end;
+    const char *end;
 
     while (at && (at = strchr(at, '"')) && (end = strchr(at + 1, '"'))) {
         if (tag_is(at + 1, (size_t)(end - at - 1), etag))
@@ -139,12 +147,20 @@ bool http_knows(const struct http_exchange *x, const char *etag)
     return false;
 }
 
-/* `*` is any tag of what exists: to be asked when the answer is there. */
-static bool knows_any(const struct http_exchange *x)
+bool http_knows(const struct http_exchange *x, const char *etag)
 {
-    const char *sent = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    return names(http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), etag);
+}
 
-    return sent && !strcmp(sent, "*");
+/* The answer is there: `*` is the tag of whatever exists. */
+static bool is_known(const struct http_exchange *x)
+{
+    const char *etag = x->answer.etag, *sent;
+
+    if (x->answer.status != 200 || !etag)
+        return false;
+    sent = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    return sent && (!strcmp(sent, "*") || names(sent, etag));
 }
 
 /* Does Accept-Encoding take gzip? `gzip;q=0` refuses it. */
@@ -321,7 +337,7 @@ static enum MHD_Result send_answer(struct http_exchange *x)
     enum MHD_Result result;
     bool gzip = false;
 
-    if (a->status == 200 && a->etag && (http_knows(x, a->etag) || knows_any(x))) {
+    if (is_known(x)) {
         a->status = MHD_HTTP_NOT_MODIFIED;
         a->type = NULL;
     } else if (a->body) {
@@ -365,11 +381,12 @@ static size_t unescape_nothing(void *data, struct MHD_Connection *connection, ch
 static void *on_url(void *data, const char *url, struct MHD_Connection *connection)
 {
     const size_t len = strlen(url);
-    struct http_exchange *x = calloc(1, sizeof(*x) + 2 * (len + 1));
+    struct http_exchange *x = malloc(sizeof(*x) + 2 * (len + 1));
     char *copy, *path, *query;
 
     if (!x)
         abort();
+    *x = (struct http_exchange){.http = data, .connection = connection, .start_ns = now_ns()};
     copy = memcpy((char *)(x + 1), url, len + 1);
     path = memcpy(copy + len + 1, url, len + 1);
     query = strchr(path, '?');
@@ -378,16 +395,13 @@ static void *on_url(void *data, const char *url, struct MHD_Connection *connecti
     x->url = copy;
     x->path = path;
     x->query = query ? query : path + len;
-    x->http = data;
-    x->connection = connection;
-    x->start_ns = now_ns();
     return x;
 }
 
 static bool begin(struct http *http, struct http_exchange *x, const char *method)
 {
     x->begun = true;
-    (void)snprintf(x->method, sizeof(x->method), "%s", method);
+    memcpy(x->method, method, strnlen(method, sizeof(x->method) - 1));
     __atomic_add_fetch(&http->arriving, 1, __ATOMIC_RELAXED);
     return http->ops->begin(http->data, x);
 }
