@@ -12,16 +12,16 @@ static const double bounds[] = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0
 /* One label set of one family. */
 struct series {
     UT_hash_handle hh;
-    double value; /* of a histogram: the sum */
-    uint64_t count;
-    uint64_t bucket[ARRAY_LEN(bounds)]; /* not cumulative */
+    /* atomic: */
+    double value;                           /* of a histogram: the sum */
+    uint64_t bucket[ARRAY_LEN(bounds) + 1]; /* not cumulative; the last one is what is above */
     char labels[];
 };
 
 struct metrics {
     const struct metric *table;
     size_t n;
-    pthread_rwlock_t lock;  /* of everything below; numbers change by atomic steps */
+    pthread_mutex_t lock;   /* of the tables below, not of what is counted */
     struct series **family; /* a hash table each, in order of first use */
 };
 
@@ -33,7 +33,7 @@ struct metrics *metrics_new(const struct metric *table, size_t n)
         abort();
     m->table = table;
     m->n = n;
-    pthread_rwlock_init(&m->lock, NULL);
+    pthread_mutex_init(&m->lock, NULL);
     return m;
 }
 
@@ -48,29 +48,20 @@ void metrics_free(struct metrics *m)
             HASH_DEL(m->family[i], s);
             free(s);
         }
-    pthread_rwlock_destroy(&m->lock);
+    pthread_mutex_destroy(&m->lock);
     free(m->family);
     free(m);
 }
 
-/* With the lock held. NULL: it was never seen. */
-static struct series *find(struct metrics *m, size_t at, const char *labels, size_t len)
+struct series *metric_series(struct metrics *m, size_t at, const char *labels)
 {
+    const size_t len = strlen(labels);
     struct series *s;
 
     if (at >= m->n)
         abort();
+    pthread_mutex_lock(&m->lock);
     HASH_FIND(hh, m->family[at], labels, len, s);
-    return s;
-}
-
-/* Make room for a label set that is seen first. */
-static void add_series(struct metrics *m, size_t at, const char *labels, size_t len)
-{
-    struct series *s;
-
-    pthread_rwlock_wrlock(&m->lock);
-    s = find(m, at, labels, len);
     if (!s) {
         s = calloc(1, sizeof(*s) + len + 1);
         if (!s)
@@ -78,75 +69,69 @@ static void add_series(struct metrics *m, size_t at, const char *labels, size_t 
         memcpy(s->labels, labels, len);
         HASH_ADD(hh, m->family[at], labels, len, s);
     }
-    pthread_rwlock_unlock(&m->lock);
-}
-
-/*
- * The series, with the lock held for reading: whoever counts disturbs nobody else who does, only
- * the text waits for them. To be given back by unlock.
- */
-static struct series *series_lock(struct metrics *m, size_t at, const char *labels)
-{
-    const size_t len = strlen(labels);
-    struct series *s;
-
-    pthread_rwlock_rdlock(&m->lock);
-    while (!(s = find(m, at, labels, len))) {
-        pthread_rwlock_unlock(&m->lock);
-        add_series(m, at, labels, len);
-        pthread_rwlock_rdlock(&m->lock);
-    }
+    pthread_mutex_unlock(&m->lock);
     return s;
 }
 
-static void add(double *value, double by)
+void series_add(struct series *s, double by)
 {
     double old, new;
 
-    __atomic_load(value, &old, __ATOMIC_RELAXED);
+    __atomic_load(&s->value, &old, __ATOMIC_RELAXED);
     do
         new = old + by;
-    while (!__atomic_compare_exchange(value, &old, &new, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    while (!__atomic_compare_exchange(&s->value, &old, &new, true, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED));
 }
 
-void metric_add(struct metrics *m, size_t at, const char *labels, double by)
+void series_observe(struct series *s, double seconds)
 {
-    add(&series_lock(m, at, labels)->value, by);
-    pthread_rwlock_unlock(&m->lock);
-}
-
-void metric_set(struct metrics *m, size_t at, const char *labels, double value)
-{
-    __atomic_store(&series_lock(m, at, labels)->value, &value, __ATOMIC_RELAXED);
-    pthread_rwlock_unlock(&m->lock);
-}
-
-void metric_observe(struct metrics *m, size_t at, const char *labels, double seconds)
-{
-    struct series *s;
     size_t i = 0;
 
     while (i < ARRAY_LEN(bounds) && seconds > bounds[i])
         i++;
-    s = series_lock(m, at, labels);
-    add(&s->value, seconds);
-    __atomic_add_fetch(&s->count, 1, __ATOMIC_RELAXED);
-    if (i < ARRAY_LEN(bounds))
-        __atomic_add_fetch(&s->bucket[i], 1, __ATOMIC_RELAXED);
-    pthread_rwlock_unlock(&m->lock);
+    series_add(s, seconds);
+    __atomic_add_fetch(&s->bucket[i], 1, __ATOMIC_RELAXED);
+}
+
+void metric_add(struct metrics *m, size_t at, const char *labels, double by)
+{
+    series_add(metric_series(m, at, labels), by);
+}
+
+void metric_set(struct metrics *m, size_t at, const char *labels, double value)
+{
+    __atomic_store(&metric_series(m, at, labels)->value, &value, __ATOMIC_RELAXED);
+}
+
+void metric_observe(struct metrics *m, size_t at, const char *labels, double seconds)
+{
+    series_observe(metric_series(m, at, labels), seconds);
+}
+
+static double value_of(const struct series *s)
+{
+    double value;
+
+    __atomic_load(&s->value, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+static uint64_t bucket_of(const struct series *s, size_t i)
+{
+    return __atomic_load_n(&s->bucket[i], __ATOMIC_RELAXED);
 }
 
 double metric_value(struct metrics *m, size_t at, const char *labels)
 {
-    const struct series *s = series_lock(m, at, labels);
-    double value;
+    const struct series *s = metric_series(m, at, labels);
+    uint64_t count = 0;
 
-    if (m->table[at].kind == METRIC_HISTOGRAM)
-        value = (double)__atomic_load_n(&s->count, __ATOMIC_RELAXED);
-    else
-        __atomic_load(&s->value, &value, __ATOMIC_RELAXED);
-    pthread_rwlock_unlock(&m->lock);
-    return value;
+    if (m->table[at].kind != METRIC_HISTOGRAM)
+        return value_of(s);
+    for (size_t i = 0; i < ARRAY_LEN(s->bucket); i++)
+        count += bucket_of(s, i);
+    return (double)count;
 }
 
 /* ---- text */
@@ -166,13 +151,14 @@ static void histogram(struct str *to, const char *name, const struct series *s)
     char le[48];
 
     for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
-        sum += s->bucket[i];
+        sum += bucket_of(s, i);
         (void)snprintf(le, sizeof(le), "le=\"%g\"", bounds[i]);
         sample(to, name, "_bucket", s->labels, le, (double)sum);
     }
-    sample(to, name, "_bucket", s->labels, "le=\"+Inf\"", (double)s->count);
-    sample(to, name, "_sum", s->labels, "", s->value);
-    sample(to, name, "_count", s->labels, "", (double)s->count);
+    sum += bucket_of(s, ARRAY_LEN(bounds));
+    sample(to, name, "_bucket", s->labels, "le=\"+Inf\"", (double)sum);
+    sample(to, name, "_sum", s->labels, "", value_of(s));
+    sample(to, name, "_count", s->labels, "", (double)sum);
 }
 
 void metrics_text(struct metrics *m, struct str *to)
@@ -181,7 +167,7 @@ void metrics_text(struct metrics *m, struct str *to)
         [METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge", [METRIC_HISTOGRAM] = "histogram"};
     const struct series *s;
 
-    pthread_rwlock_wrlock(&m->lock);
+    pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < m->n; i++) {
         const struct metric *metric = &m->table[i];
 
@@ -193,7 +179,7 @@ void metrics_text(struct metrics *m, struct str *to)
             if (metric->kind == METRIC_HISTOGRAM)
                 histogram(to, metric->name, s);
             else
-                sample(to, metric->name, "", s->labels, "", s->value);
+                sample(to, metric->name, "", s->labels, "", value_of(s));
     }
-    pthread_rwlock_unlock(&m->lock);
+    pthread_mutex_unlock(&m->lock);
 }

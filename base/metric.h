@@ -37,6 +37,15 @@ void metric_set(struct metrics *metrics, size_t at, const char *labels, double v
 /* Histograms: one more observation. Buckets are those of latencies: 100 us to 10 s. */
 void metric_observe(struct metrics *metrics, size_t at, const char *labels, double seconds);
 
+/*
+ * What is counted under one label set: never freed before its metrics. Whoever counts often keeps
+ * it, and then counts without any lock.
+ */
+struct series;
+struct series *metric_series(struct metrics *metrics, size_t at, const char *labels);
+void series_add(struct series *series, double by);
+void series_observe(struct series *series, double seconds);
+
 /* The value of a counter or gauge, the count of a histogram; 0 when there is none. */
 double metric_value(struct metrics *metrics, size_t at, const char *labels);
 

@@ -1,4 +1,5 @@
 /* From a request to its answer: routes, tokens, parameters, tags, problem documents, the log. */
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "server/archive.h"
@@ -66,15 +67,11 @@ static const char *title_of(int status)
 
 static struct http_body *json_body(json_t *json)
 {
-    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_PRESERVE_ORDER);
-    size_t len;
+    struct json_writer w = {0};
 
-    if (!text)
-        abort();
-    len = strlen(text);
-    text[len++] = '\n'; /* in the place of the end */
-    json_decref(json);
-    return http_body(text, len);
+    json_write_value(&w, NULL, json);
+    json_write_finish(&w);
+    return http_body(w.text, w.len);
 }
 
 void dispatch_problem(struct arena *arena, int status, const char *code, const char *name,
@@ -450,17 +447,6 @@ static void handle(void *data, struct http_exchange *x)
 
 /* ---- the end */
 
-static const char *method_label(const char *method)
-{
-    static const char *const known[] = {"GET", "HEAD", "POST", "DELETE", "PUT", "OPTIONS"};
-    const char *const *m;
-
-    for_each (m, known)
-        if (!strcmp(*m, method))
-            return *m;
-    return "other";
-}
-
 static void log_access(struct service *s, const struct http_exchange *x, double seconds)
 {
     struct timespec now;
@@ -490,35 +476,106 @@ static void log_access(struct service *s, const struct http_exchange *x, double 
     free(line);
 }
 
-/* route="...",method="...",code="..." without what printf takes: every request comes here. */
-static void request_labels(char *labels, const char *route, const char *method, int status)
-{
-    char *at = stpcpy(stpcpy(labels, "route=\""), route);
+/* What is counted of requests of one route that end alike; made when the first one does. */
+struct counted {
+    struct counted *next;
+    unsigned method;
+    int status;
+    struct series *requests, *seconds;
+};
 
-    at = stpcpy(stpcpy(stpcpy(at, "\",method=\""), method), "\",code=\"");
-    *at++ = (char)('0' + status / 100 % 10);
-    *at++ = (char)('0' + status / 10 % 10);
-    *at++ = (char)('0' + status % 10);
-    (void)stpcpy(at, "\"");
+enum { METHODS = 7 };
+
+static unsigned method_number(const char *method)
+{
+    static const char *const known[METHODS - 1] = {"GET",    "HEAD", "POST",
+                                                   "DELETE", "PUT",  "OPTIONS"};
+    unsigned i = 0;
+
+    while (i < METHODS - 1 && strcmp(known[i], method) != 0)
+        i++;
+    return i;
+}
+
+static struct counted *counted_new(struct service *s, const struct route *route, unsigned method,
+                                   int status)
+{
+    static const char *const names[METHODS] = {"GET", "HEAD",    "POST", "DELETE",
+                                               "PUT", "OPTIONS", "other"};
+    const char *pattern = route ? route->pattern : "none";
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct counted *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        abort();
+    c->method = method;
+    c->status = status;
+    c->requests = metric_series(s->metrics, M_REQUESTS,
+                                arena_printf(&scratch, "route=\"%s\",method=\"%s\",code=\"%d\"",
+                                             pattern, names[method], status));
+    c->seconds =
+        metric_series(s->metrics, M_SECONDS, arena_printf(&scratch, "route=\"%s\"", pattern));
+    return c;
+}
+
+/* Lists by route, to whose heads is added and from which nothing is taken: read without a lock. */
+static struct counted *counted_of(struct service *s, const struct route *route, unsigned method,
+                                  int status)
+{
+    size_t n;
+    const struct route *table = routes(&n);
+    struct counted **list = &s->counted[route ? (size_t)(route - table) : n];
+    struct counted *c = __atomic_load_n(list, __ATOMIC_ACQUIRE), *first = c;
+
+    while (c && (c->method != method || c->status != status))
+        c = c->next;
+    if (c)
+        return c;
+    c = counted_new(s, route, method, status);
+    do /* two may add the same: both count into the same series */
+        c->next = first;
+    while (
+        !__atomic_compare_exchange_n(list, &first, c, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    return c;
+}
+
+void dispatch_init(struct service *s)
+{
+    size_t n;
+
+    (void)routes(&n);
+    s->counted = calloc(n + 1, sizeof(struct counted *));
+    if (!s->counted)
+        abort();
+    s->sent_bytes = metric_series(s->metrics, M_SENT_BYTES, "");
+}
+
+void dispatch_release(struct service *s)
+{
+    struct counted *next;
+    size_t n;
+
+    (void)routes(&n);
+    for (size_t i = 0; s->counted && i <= n; i++)
+        for (struct counted *c = s->counted[i]; c; c = next) {
+            next = c->next;
+            free(c);
+        }
+    free(s->counted);
 }
 
 static void end(void *data, struct http_exchange *x)
 {
-    enum { LABELS_MAX = 256 }; /* patterns are ours, and short */
     struct service *s = data;
-    const struct route *found = x->route;
-    const char *route = found ? found->pattern : "none";
+    struct counted *c = counted_of(s, x->route, method_number(x->method), x->answer.status);
     struct timespec t = {0};
-    char labels[LABELS_MAX];
     double seconds;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     seconds = (double)t.tv_sec + (double)t.tv_nsec / 1e9 - (double)x->start_ns / 1e9;
-    request_labels(labels, route, method_label(x->method), x->answer.status);
-    metric_add(s->metrics, M_REQUESTS, labels, 1);
-    (void)stpcpy(stpcpy(stpcpy(labels, "route=\""), route), "\"");
-    metric_observe(s->metrics, M_SECONDS, labels, seconds);
-    metric_add(s->metrics, M_SENT_BYTES, "", (double)x->sent_bytes);
+    series_add(c->requests, 1);
+    series_observe(c->seconds, seconds);
+    series_add(s->sent_bytes, (double)x->sent_bytes);
     if (s->options.access_log)
         log_access(s, x, seconds);
 }

@@ -382,6 +382,7 @@ int service_new(const struct service_options *options, struct service **ret_serv
     pthread_cond_init(&s->wake, NULL);
     (void)snprintf(s->problem, sizeof(s->problem), "the index is being read");
     s->metrics = metrics_new(service_metrics_table, N_SERVICE_METRICS);
+    dispatch_init(s);
     policy = policy_json(options->policy);
     text = json_dumps(policy, JSON_COMPACT);
     s->policy_hash = hash_text(0, text ? text : "");
@@ -434,6 +435,7 @@ void service_free(struct service *s)
     archive_close(s->archive);
     snapshot_unref(s->snapshot);
     db_close(s->watch);
+    dispatch_release(s);
     metrics_free(s->metrics);
     if (s->log && s->log != stdout)
         (void)fclose(s->log);

@@ -49,6 +49,8 @@ struct service {
     struct http *http;
     int64_t started_at;
     uint64_t policy_hash, nonce;
+    struct counted **counted; /* of each route, and of requests without one */
+    struct series *sent_bytes;
 
     pthread_rwlock_t snapshot_lock; /* every request passes here, few write */
     struct snapshot *snapshot;
@@ -84,6 +86,9 @@ void tasks_stop(struct tasks *tasks);
 bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query *query);
 
 /* ---- dispatch.c */
+
+void dispatch_init(struct service *service); /* its metrics are there */
+void dispatch_release(struct service *service);
 
 /* Let the handler answer; an error becomes a problem document. */
 void dispatch_run(struct query *query, struct arena *arena, struct result *ret_result);
