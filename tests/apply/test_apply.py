@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from elf import Elf
+from listed import listed
 from report import Failed, must, run, same
 from store import MAIN, Store, snapshot
 
@@ -235,12 +236,15 @@ def test_libraries(b):
     """A library's promise is that of it edited alone; beside other edits it may only cost less."""
     with_libraries(b)
     names = ("app", "libbase.so", "libtop.so")
+    paths = [f"{b.store.app}/lib/{name}" for name in names[1:]]
+    before = [listed(path) for path in paths]
+    same("files", len(before[1][2]), 11)  # 8 libraries, libbase, libc, the loader
     told = b.apply("--json")
     same("first", states(told), dict.fromkeys(names, "edited"))
-    for name in names[1:]:
-        if not Elf(f"{b.store.app}/lib/{name}").run_path().startswith(
-                f"{b.store.app}/nix-support/stormlint/farm:"):
-            raise Failed(f"{name} was not edited")
+    for path in paths:
+        if not Elf(path).run_path().startswith(f"{b.store.app}/nix-support/stormlint/farm:"):
+            raise Failed(f"{path} was not edited")
+    same("files", [listed(path) for path in paths], before)
     same("again", states(b.apply("--json")), dict.fromkeys(names, "done"))
 
 
