@@ -2,7 +2,7 @@
  * Audits: the recorded result of looking at a named closure (docs/audits.md).
  *
  * An audit file (NAME.audit.ndjson) is one JSON object a line: a header, a line for each package,
- * program and finding, and an end with their counts. It has no need of the index or the store it
+ * program, plan and finding, and an end with their counts. It has no need of the index or the store it
  * was made from; programs and findings are known again in another audit by keys without hashes.
  *
  *	audit_write(&audit, file, &arena, &err);
@@ -73,6 +73,8 @@ struct audit {
     size_t n_packages;
     struct audit_program *program;
     size_t n_programs;
+    const char **plan; /* JSON of a package's plan, one line each; of audits read: NULL */
+    size_t n_plans;
     struct audit_finding *finding;
     size_t n_findings;
 };
@@ -82,6 +84,13 @@ struct audit {
 MUST_CHECK int audit_write(const struct audit *audit, FILE *to, struct err *err);
 MUST_CHECK int audit_read(const char *path, struct arena *arena, struct audit *ret_audit,
                           struct err *err);
+/*
+ * The plans of an audit file, one after the other, each checked as any other plan (-EINVAL: it is
+ * none). They are large, and stay in the file until somebody asks.
+ */
+MUST_CHECK int audit_read_plans(const char *path,
+                                int (*each)(void *data, json_t *plan, struct err *err), void *data,
+                                struct err *err);
 /* Does the file begin like an audit? */
 bool audit_is_one(const char *path);
 

@@ -1,15 +1,28 @@
 #include "audit/audit_make.h"
 
 #include "base/str.h"
-#include "planner/decide.h"
+#include "linter/wrappers.h"
+#include "planner/package.h"
+#include "planner/plan_json.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* A program of the audit, and how it is started. */
+struct started {
+    struct audit_program *program;
+    struct program start;
+};
 
 struct making {
     struct closure *closure;
     const struct audit_options *options;
+    const struct policy *policy; /* with the closure's stores, while plans are made */
     struct arena *arena;
     struct audit *audit;
+    struct started *started; /* beside audit->program */
+    const struct lint_package **package;
+    size_t n_started;
 };
 
 static const char *copy(const struct making *m, const char *text)
@@ -19,9 +32,17 @@ static const char *copy(const struct making *m, const char *text)
 
 static void add_program(void *data, const struct lint_object *program, const struct trace *trace)
 {
-    const struct making *m = data;
+    struct making *m = data;
+    const struct wrapper *w = program->wrapper;
     struct audit *a = m->audit;
 
+    m->started = arena_grow(m->arena, m->started, m->n_started, sizeof(*m->started));
+    m->package = arena_grow(m->arena, m->package, m->n_started, sizeof(*m->package));
+    m->package[m->n_started] = program->package;
+    m->started[m->n_started++] = (struct started){.start = {.path = program->path,
+                                                            .env = w ? w->env : NULL,
+                                                            .n_env = w ? w->n_env : 0,
+                                                            .wrapper = w ? w->path : NULL}};
     a->program = arena_grow(m->arena, a->program, a->n_programs, sizeof(*a->program));
     a->program[a->n_programs++] = (struct audit_program){
         .key = program->key,
@@ -49,69 +70,162 @@ static void add_packages(const struct making *m)
 
 /* ---- plans */
 
-static const char *standing_name(enum standing standing)
-{
-    static const char *const names[] = {"chosen", "gated",     "nothing-to-do",
-                                        "failed", "no-reader", "lost"};
-
-    return names[standing];
-}
-
 static const char *reason_shown(const struct making *m, const char *reason)
 {
     return reason ? closure_shown(m->closure, m->arena, reason) : "";
 }
 
-static struct audit_plan *plan_of(const struct making *m, const struct decision *d,
-                                  const struct storm *before)
+/* What the plan says about one program; `after`: its start with all of the package planned. */
+static struct audit_plan *summary_of(const struct making *m, const struct plan_object *object,
+                                     const struct storm *after)
 {
     struct audit_plan *plan = arena_alloc(m->arena, sizeof(*plan));
-    const struct candidate *chosen = &d->option[d->chosen];
 
-    plan->strategy = chosen->strategy->name;
-    plan->scope = scope_name(chosen->strategy->scope);
-    plan->rule = d->rule;
-    plan->reason = reason_shown(m, d->reason);
-    plan->after = chosen->judged ? chosen->verdicts.after[d->subject->policy_level] : *before;
-    plan->lost = arena_calloc(m->arena, N_METHODS, sizeof(*plan->lost));
-    for (int i = 0; i < N_METHODS; i++) {
-        const struct candidate *c = &d->option[i];
+    plan->strategy = copy(m, object->strategy);
+    plan->scope = copy(m, object->scope);
+    plan->rule = copy(m, object->rule);
+    plan->reason = reason_shown(m, object->reason);
+    plan->after = *after;
+    plan->lost = arena_calloc(m->arena, object->n_options + 1, sizeof(*plan->lost));
+    for (size_t i = 0; i < object->n_options; i++) {
+        const struct plan_option *o = &object->option[i];
 
-        if (i == (int)d->chosen || !c->strategy || !strcmp(c->strategy->name, "none"))
+        if (!strcmp(o->standing, "chosen") || !strcmp(o->strategy, "none"))
             continue;
-        plan->lost[plan->n_lost++] = (struct audit_lost){
-            c->strategy->name, scope_name(c->strategy->scope), standing_name(c->standing),
-            copy(m, c->rule), reason_shown(m, c->reason)};
+        plan->lost[plan->n_lost++] =
+            (struct audit_lost){copy(m, o->strategy), copy(m, o->scope), copy(m, o->standing),
+                                copy(m, o->rule), reason_shown(m, o->reason)};
     }
     return plan;
 }
 
-/* One program by itself; what cannot be planned stays without a plan. */
-static void plan_program(const struct making *m, struct audit_program *program)
+/* Of what lost, rule and reason are kept, the criteria are not: they are most of a plan's bytes. */
+static void drop_criteria(struct plan *plan)
 {
-    CLEANUP(arena_release) struct arena scratch = {0};
-    const struct subject_query query = {.world = m->closure->world,
-                                        .policy = m->options->policy,
-                                        .program = program->path,
-                                        .cpu = m->options->lint.cpu->name};
-    struct subject subject;
-    struct decision decision;
-    struct err err;
-
-    if (subject_init(&subject, &query, &scratch, &err) < 0 || decide(&subject, &decision, &err) < 0)
-        return;
-    program->plan = plan_of(m, &decision, &program->storm);
+    for (size_t i = 0; i < plan->n_objects; i++)
+        for (size_t k = 0; k < plan->object[i].n_options; k++)
+            if (strcmp(plan->object[i].option[k].standing, "chosen") != 0)
+                plan->object[i].option[k].n_judgements = 0;
 }
 
-static void plan_programs(const struct making *m)
+static void keep_plan(const struct making *m, struct plan *plan, struct arena *scratch)
 {
     struct audit *a = m->audit;
+    json_t *json;
+    char *text;
 
-    for (size_t i = 0; i < a->n_programs && m->options->policy; i++) {
-        if (a->program[i].storm.failed_opens >= m->options->policy->min_saving)
-            plan_program(m, &a->program[i]);
-        progress_update(m->options->lint.progress, "plans", i + 1, a->n_programs);
+    drop_criteria(plan);
+    json = plan_json(plan, scratch);
+    text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        abort();
+    a->plan = arena_grow(m->arena, a->plan, a->n_plans, sizeof(*a->plan));
+    a->plan[a->n_plans++] = arena_strdup(m->arena, text);
+    free(text);
+    json_decref(json);
+}
+
+static struct plan_object *object_of(const struct plan *plan, const char *path)
+{
+    for (size_t i = 0; i < plan->n_objects; i++)
+        if (!strcmp(plan->object[i].program, path))
+            return &plan->object[i];
+    return NULL;
+}
+
+/* Start each with all edits of the plan, as it is started without. */
+static int start_planned(const struct making *m, struct plan *plan, const struct started *started,
+                         size_t n, struct arena *scratch, struct err *err)
+{
+    CLEANUP(world_closep) struct world *overlay = world_overlay(m->closure->world);
+    CLEANUP(loader_freep)
+    struct loader *loader = loader_new(overlay, m->options->lint.cpu, "/", false);
+    int r = 0;
+
+    for (size_t i = 0; i < plan->n_objects && r == 0; i++)
+        if (plan->object[i].edits.n)
+            r = edits_apply(&plan->object[i].edits, overlay, scratch, err);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        const struct program *p = &started[i].start;
+        const struct start start = {.program = p->path, .env = p->env, .n_env = p->n_env};
+        struct plan_object *object = object_of(plan, p->path);
+        struct storm *after = arena_alloc(scratch, sizeof(*after));
+        struct trace trace;
+
+        if (!object || (r = loader_run(loader, &start, scratch, &trace, err)) < 0)
+            continue;
+        *after = trace.storm;
+        object->own_package = after;
+        started[i].program->plan = summary_of(m, object, after);
     }
+    return r;
+}
+
+/* The programs of one package, or one that is in none; what cannot be planned has no plan. */
+static int plan_some(const struct making *m, const struct started *started, size_t n)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const struct subject_query query = {
+        .world = m->closure->world, .policy = m->policy, .cpu = m->options->lint.cpu->name};
+    struct program *program = arena_calloc(&scratch, n, sizeof(*program));
+    struct plan plan;
+    struct err err;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        program[i] = started[i].start;
+    r = package_plan(&query, program, n, &scratch, &plan, &err);
+    if (r == 0)
+        r = start_planned(m, &plan, started, n, &scratch, &err);
+    if (r == 0)
+        keep_plan(m, &plan, &scratch);
+    return r;
+}
+
+/* One that cannot be planned must not keep the others of its package from it. */
+static void plan_package(const struct making *m, const struct started *started, size_t n)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct started *good;
+    size_t n_good = 0;
+
+    if (plan_some(m, started, n) == 0 || n == 1)
+        return;
+    good = arena_calloc(&scratch, n, sizeof(*good));
+    for (size_t i = 0; i < n; i++) {
+        struct making probe = *m;
+        struct audit nothing = {0};
+
+        probe.audit = &nothing;
+        if (plan_some(&probe, &started[i], 1) == 0)
+            good[n_good++] = started[i];
+        started[i].program->plan = NULL;
+    }
+    if (n_good)
+        (void)plan_some(m, good, n_good);
+}
+
+static void plan_programs(struct making *m)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct policy policy;
+    size_t n;
+
+    if (!m->options->policy)
+        return;
+    policy = *m->options->policy;
+    for (size_t i = 0; i < m->closure->n_stores; i++)
+        policy_add_store(&policy, &scratch, m->closure->store[i]);
+    m->policy = &policy;
+    for (size_t i = 0; i < m->n_started; i += n) {
+        for (n = 1; m->package[i] && i + n < m->n_started && m->package[i + n] == m->package[i];)
+            n++;
+        for (size_t k = i; k < i + n; k++)
+            m->started[k].program = &m->audit->program[k];
+        plan_package(m, &m->started[i], n);
+        progress_update(m->options->lint.progress, "plans", i + n, m->n_started);
+    }
+    m->policy = NULL;
 }
 
 /* ---- all of it */
@@ -137,7 +251,7 @@ int audit_make(struct closure *closure, const struct audit_options *options, str
                struct audit *ret_audit, struct err *err)
 {
     struct audit audit = {0};
-    struct making m = {closure, options, arena, &audit};
+    struct making m = {.closure = closure, .options = options, .arena = arena, .audit = &audit};
     struct lint_options lint = options->lint;
     struct lint_result result;
     int r;

@@ -4,13 +4,14 @@
 #include "audit/audit.h"
 
 #include "base/str.h"
+#include "planner/plan_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 30, MAX_LINE = 8 * 1024 * 1024, MAX_LINES = 4 * 1000 * 1000 };
+enum { MAX_BYTES = 1 << 30, MAX_LINE = MAX_PLAN_BYTES, MAX_LINES = 4 * 1000 * 1000 };
 
 struct reading {
     struct audit *audit;
@@ -18,6 +19,8 @@ struct reading {
     const char *path;
     size_t line;
     bool ended;
+    int (*each_plan)(void *data, json_t *plan, struct err *err); /* NULL: nobody asks */
+    void *data;
     struct err *err;
 };
 
@@ -156,6 +159,24 @@ static int read_program(struct reading *r, const json_t *line)
     return 0;
 }
 
+static int read_plan_line(struct reading *r, const json_t *line)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    json_t *json = json_object_get(line, "plan");
+    struct plan plan;
+    struct err why;
+
+    if (!json_is_object(json))
+        return broken(r, "a plan line without a plan");
+    r->audit->n_plans++;
+    if (!r->each_plan)
+        return 0;
+    if (plan_parse(json, arena_printf(&scratch, "%s:%zu", r->path, r->line), &scratch, &plan,
+                   &why) < 0)
+        return err_set(r->err, EINVAL, "%s", why.text);
+    return r->each_plan(r->data, json, r->err);
+}
+
 static int read_finding(struct reading *r, const json_t *line)
 {
     const char *severity = json_string_value(json_object_get(line, "severity"));
@@ -186,7 +207,7 @@ static int read_end(struct reading *r, const json_t *line)
     const struct audit *a = r->audit;
 
     if (number(line, "packages") != a->n_packages || number(line, "programs") != a->n_programs ||
-        number(line, "findings") != a->n_findings)
+        number(line, "plans") != a->n_plans || number(line, "findings") != a->n_findings)
         return broken(r, "the counts at the end are not those of the lines: lines are missing");
     r->ended = true;
     return 0;
@@ -196,10 +217,8 @@ static const struct {
     const char *kind;
     int (*read)(struct reading *reading, const json_t *line);
 } kinds[] = {
-    {"package", read_package},
-    {"program", read_program},
-    {"finding", read_finding},
-    {"end", read_end},
+    {"package", read_package}, {"program", read_program}, {"plan", read_plan_line},
+    {"finding", read_finding}, {"end", read_end},
 };
 
 static int read_line(struct reading *r, const char *bytes, size_t len)
@@ -247,22 +266,44 @@ static int read_lines(struct reading *r, FILE *file)
     return code;
 }
 
+static int read_file(struct reading *reading)
+{
+    FILE *file = fopen(reading->path, "re");
+    int r;
+
+    if (!file)
+        return err_set(reading->err, errno, "'%s': %s", reading->path, strerror(errno));
+    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > MAX_BYTES) {
+        r = err_set(reading->err, EFBIG, "'%s': too large for an audit", reading->path);
+    } else {
+        rewind(file);
+        r = read_lines(reading, file);
+    }
+    (void)fclose(file);
+    return r;
+}
+
+int audit_read_plans(const char *path, int (*each)(void *data, json_t *plan, struct err *err),
+                     void *data, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct audit audit = {0};
+    struct reading reading = {.audit = &audit,
+                              .arena = &arena,
+                              .path = path,
+                              .each_plan = each,
+                              .data = data,
+                              .err = err};
+
+    return read_file(&reading);
+}
+
 int audit_read(const char *path, struct arena *arena, struct audit *ret_audit, struct err *err)
 {
     struct audit audit = {0};
     struct reading reading = {.audit = &audit, .arena = arena, .path = path, .err = err};
-    FILE *file = fopen(path, "re");
-    int r;
+    const int r = read_file(&reading);
 
-    if (!file)
-        return err_set(err, errno, "'%s': %s", path, strerror(errno));
-    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > MAX_BYTES) {
-        r = err_set(err, EFBIG, "'%s': too large for an audit", path);
-    } else {
-        rewind(file);
-        r = read_lines(&reading, file);
-    }
-    (void)fclose(file);
     if (r == 0)
         *ret_audit = audit;
     return r;

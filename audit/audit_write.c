@@ -4,12 +4,16 @@
  *	{"schema": "stormlint-audit/1", "name", "time", "version", "model", "cpu", "source", ...}
  *	{"kind": "package", "key", "version", "path"}
  *	{"kind": "program", "key", "version", "path", "loader", "exit", "storm", "plan"}
+ *	{"kind": "plan", "plan": {"schema": "stormlint-plan/1", ...}}
  *	{"kind": "finding", "rule", "code", "severity", "identity", ...}
- *	{"kind": "end", "packages": N, "programs": N, "findings": N}
+ *	{"kind": "end", "packages": N, "programs": N, "plans": N, "findings": N}
  */
 #include "audit/audit.h"
 
 #include "loader/trace.h"
+
+#include <errno.h>
+#include <string.h>
 
 static json_t *texts(const char *const *text, size_t n)
 {
@@ -114,6 +118,7 @@ static json_t *end_json(const struct audit *a)
     json_put_text(out, "kind", "end");
     json_put_int(out, "packages", (int64_t)a->n_packages);
     json_put_int(out, "programs", (int64_t)a->n_programs);
+    json_put_int(out, "plans", (int64_t)a->n_plans);
     json_put_int(out, "findings", (int64_t)a->n_findings);
     return out;
 }
@@ -135,6 +140,9 @@ int audit_write(const struct audit *audit, FILE *to, struct err *err)
         r = print(package_json(&audit->package[i]), to, err);
     for (size_t i = 0; i < audit->n_programs && r == 0; i++)
         r = print(program_json(&audit->program[i]), to, err);
+    for (size_t i = 0; i < audit->n_plans && r == 0; i++)
+        if (fprintf(to, "{\"kind\":\"plan\",\"plan\":%s}\n", audit->plan[i]) < 0)
+            r = err_set(err, errno, "cannot write: %s", strerror(errno));
     for (size_t i = 0; i < audit->n_findings && r == 0; i++)
         r = print(finding_line(&audit->finding[i]), to, err);
     return r < 0 ? r : print(end_json(audit), to, err);

@@ -72,48 +72,15 @@ static int write_sarif(const struct report *report, FILE *to, struct err *err)
     return format_sarif(&lint, to, err);
 }
 
-static json_t *plan_line(const struct audit_program *p)
+static int print_plan(void *data, json_t *plan, struct err *err)
 {
-    json_t *out = json_object(), *lost = json_array();
-
-    json_put_text(out, "key", p->key);
-    json_put_text(out, "version", p->version);
-    json_put_text(out, "strategy", p->plan->strategy);
-    json_put_text(out, "scope", p->plan->scope);
-    json_put_text(out, "rule", p->plan->rule);
-    json_put_text(out, "reason", p->plan->reason);
-    json_put(out, "before", storm_json(&p->storm));
-    json_put(out, "after", storm_json(&p->plan->after));
-    for (size_t i = 0; i < p->plan->n_lost; i++) {
-        const struct audit_lost *l = &p->plan->lost[i];
-        json_t *item = json_object();
-
-        json_put_text(item, "strategy", l->strategy);
-        json_put_text(item, "scope", l->scope);
-        json_put_text(item, "standing", l->standing);
-        json_put_text(item, "reason", l->reason);
-        json_push(lost, item);
-    }
-    json_put(out, "lost", lost);
-    return out;
+    return json_print(plan, data, false, err);
 }
 
+/* One plan a line, as `stormlint plan --all --json` prints them. */
 static int write_plan(const struct report *report, FILE *to, struct err *err)
 {
-    const struct audit *a = report->audit;
-    json_t *out = json_object(), *programs = json_array();
-    int r;
-
-    json_put_text(out, "schema", "stormlint-plan-summary/1");
-    json_put_text(out, "audit", a->name);
-    json_put_text(out, "cpu", a->cpu);
-    for (size_t i = 0; i < a->n_programs; i++)
-        if (a->program[i].plan)
-            json_push(programs, plan_line(&a->program[i]));
-    json_put(out, "programs", programs);
-    r = json_print(out, to, true, err);
-    json_decref(out);
-    return r;
+    return audit_read_plans(report->file, print_plan, to, err);
 }
 
 static int copy_audit(const struct report *report, FILE *to, struct err *err)

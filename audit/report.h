@@ -4,7 +4,7 @@
  *	index.html			one page without scripts, below 2 MB
  *	audit.ndjson			the audit itself
  *	audit.sarif.json		its findings
- *	plan.json			what to do, a line of reason each
+ *	plan.json			the plans of its packages, one a line
  *	nix-support/hydra-build-products, hydra-metrics, failed (when over the budget)
  */
 #pragma once

@@ -65,6 +65,11 @@ static const struct argp argp = {
     .children = children,
 };
 
+static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSED)
+{
+    return 0;
+}
+
 static int report(const struct report_arguments *a, struct arena *arena, struct err *err)
 {
     struct audit audit, before;
@@ -72,6 +77,8 @@ static int report(const struct report_arguments *a, struct arena *arena, struct 
     struct report report = {.audit = &audit, .file = a->audit, .dir = a->dir, .arena = arena};
     int r = audit_read(a->audit, arena, &audit, err);
 
+    if (r == 0) /* before anything is written */
+        r = audit_read_plans(a->audit, nothing, NULL, err);
     if (r == 0 && a->against)
         r = audit_read(a->against, arena, &before, err);
     if (r < 0)
