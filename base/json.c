@@ -91,9 +91,11 @@ static bool is_plain(const char *text, size_t len)
 
 static void add_text(struct json_line *line, const char *text)
 {
-    const size_t len = strlen(text);
+    const size_t len = text ? strlen(text) : 0;
 
-    if (is_plain(text, len)) {
+    if (!text) {
+        add(line, "null", 4);
+    } else if (is_plain(text, len)) {
         add(line, "\"", 1);
         add(line, text, len);
         add(line, "\"", 1);
@@ -104,43 +106,67 @@ static void add_text(struct json_line *line, const char *text)
     }
 }
 
-/* What stands before a value. */
+/* Room for `size` bytes in one piece. */
+static char *room(struct json_line *line, size_t size)
+{
+    if (size > sizeof(line->bytes) - line->n)
+        flush(line);
+    if (size > sizeof(line->bytes))
+        abort();
+    return line->bytes + line->n;
+}
+
+/* What stands before a value: a brace or a comma, the key. */
 static void add_key(struct json_line *line, const char *key)
 {
-    add(line, ",", line->inside);
-    line->inside = true;
-    add_text(line, key);
-    add(line, ":", 1);
+    const size_t len = strlen(key);
+    char *to = room(line, len + 4);
+
+    *to++ = line->before;
+    *to++ = '"';
+    to = mempcpy(to, key, len);
+    *to++ = '"';
+    *to++ = ':';
+    line->n += len + 4;
+    line->before = ',';
 }
 
 void json_line_begin(struct json_line *line, FILE *to)
 {
     line->to = to;
     line->n = 0;
-    line->failed = line->inside = false;
-    add(line, "{", 1);
+    line->failed = false;
+    line->before = '{';
 }
 
 void json_line_open(struct json_line *line, const char *key)
 {
     add_key(line, key);
-    add(line, "{", 1);
-    line->inside = false;
+    line->before = '{';
 }
 
 void json_line_close(struct json_line *line)
 {
-    add(line, "}", 1);
-    line->inside = true;
+    add(line, "{}", line->before == '{' ? 2 : 0);
+    add(line, "}", line->before != '{');
+    line->before = ',';
 }
 
 void json_line_text(struct json_line *line, const char *key, const char *text)
 {
     add_key(line, key);
-    if (text)
-        add_text(line, text);
-    else
-        add(line, "null", 4);
+    add_text(line, text);
+}
+
+void json_line_texts(struct json_line *line, const char *key, const char *const *text, size_t n)
+{
+    add_key(line, key);
+    add(line, "[", 1);
+    for (size_t i = 0; i < n; i++) {
+        add(line, ",", i > 0);
+        add_text(line, text[i]);
+    }
+    add(line, "]", 1);
 }
 
 void json_line_int(struct json_line *line, const char *key, int64_t value)
@@ -157,11 +183,10 @@ void json_line_int(struct json_line *line, const char *key, int64_t value)
     add(line, at, (size_t)(text + sizeof(text) - at));
 }
 
-void json_line_put(struct json_line *line, const char *key, json_t *value)
+void json_line_bool(struct json_line *line, const char *key, bool value)
 {
     add_key(line, key);
-    add_value(line, must(value), JSON_COMPACT);
-    json_decref(value);
+    add(line, value ? "true" : "false", value ? 4 : 5);
 }
 
 static int finish(struct json_line *line, struct err *err)
@@ -173,7 +198,7 @@ static int finish(struct json_line *line, struct err *err)
 
 int json_line_end(struct json_line *line, struct err *err)
 {
-    add(line, "}", 1);
+    json_line_close(line);
     return finish(line, err);
 }
 

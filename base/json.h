@@ -40,18 +40,19 @@ MUST_CHECK int json_print(const json_t *value, FILE *to, bool indented, struct e
 struct json_line {
     FILE *to;
     size_t n;
-    bool inside; /* something stands in the innermost object */
     bool failed;
+    char before;      /* what stands before the next member: its object's brace, or a comma */
     char bytes[4096]; /* stdio sees them together */
 };
 
+/* Keys are constants of the program that need no escaping. */
 void json_line_begin(struct json_line *line, FILE *to);
 void json_line_open(struct json_line *line, const char *key);
 void json_line_close(struct json_line *line);
 void json_line_text(struct json_line *line, const char *key, const char *text);
+void json_line_texts(struct json_line *line, const char *key, const char *const *text, size_t n);
 void json_line_int(struct json_line *line, const char *key, int64_t value);
-/* Any value; its reference is stolen. */
-void json_line_put(struct json_line *line, const char *key, json_t *value);
+void json_line_bool(struct json_line *line, const char *key, bool value);
 MUST_CHECK int json_line_end(struct json_line *line, struct err *err);
 
 /*

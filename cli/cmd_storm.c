@@ -296,10 +296,7 @@ static int gather_everything(struct gathering *g, struct err *err)
 static int print_row(const struct storm_row *row, const char *cpu, struct err *err)
 {
     struct json_line line __attribute__((uninitialized));
-    json_t *set = json_array();
 
-    for (size_t i = 0; i < row->n_set; i++)
-        json_push(set, json_text(row->set[i]));
     json_line_begin(&line, stdout);
     json_line_text(&line, "program", row->program);
     json_line_text(&line, "cpu", cpu);
@@ -307,9 +304,9 @@ static int print_row(const struct storm_row *row, const char *cpu, struct err *e
     storm_json_line(&line, "dlopen", &row->dlopen);
     json_line_text(&line, "exit", row->exit_text);
     json_line_text(&line, "started", row->started);
-    json_line_put(&line, "set", set);
+    json_line_texts(&line, "set", row->set, row->n_set);
     json_line_text(&line, "not_followed", row->not_followed);
-    json_line_put(&line, "assumed", json_boolean(row->assumed));
+    json_line_bool(&line, "assumed", row->assumed);
     json_line_text(&line, "profile_assumed", row->profile_assumed);
     return json_line_end(&line, err);
 }

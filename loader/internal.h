@@ -281,8 +281,16 @@ void space_reordered(struct run *run, struct space *space);
 /* The program's image: its $ORIGIN is told by glibc_origin(), its header is not judged. */
 struct image *main_image(struct loader *loader, const char *program, struct node *node);
 
-/* The state byte of (dir, cap) in this process. Counts a directory's first visit. */
-uint8_t *run_dir_state(struct run *run, const struct dir *dir);
+/* A directory's first visit in this process: it is counted, and nothing is known of it. */
+uint8_t *run_dir_visit(struct run *run, const struct dir *dir);
+
+/* The state bytes of a directory in this process, one a cap. */
+static inline uint8_t *run_dir_state(struct run *run, const struct dir *dir)
+{
+    if (dir->id < run->n_dir_slots && run->dir_stamp[dir->id] == run->stamp)
+        return run->dir_state + dir->id * run->dir_width;
+    return run_dir_visit(run, dir);
+}
 
 /* ---- search.c */
 

@@ -48,35 +48,41 @@ struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path
     return dir;
 }
 
+/* Where a path with one slash at its end leads without it: a file is told apart by its kind. */
+static struct place walk_unslashed(struct loader *loader, struct node *from, const char *path,
+                                   size_t len)
+{
+    char text[PATH_MAX] __attribute__((uninitialized));
+
+    if (len > PATH_MAX)
+        return (struct place){.error = ENAMETOOLONG};
+    memcpy(text, path, len - 1);
+    text[len - 1] = '\0';
+    return from ? world_walk(loader->world, from, text) : loader_walk(loader, text);
+}
+
 struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir, size_t cap)
 {
-    CLEANUP(arena_release) struct arena scratch = {0};
-    const char *text = setup->profile.caps[cap];
-    const size_t cap_len = strlen(text);
-    const struct place *base;
+    const size_t cap_len = setup->cap_len[cap], plain = setup->profile.n_caps - 1;
+    const struct place *base = dir->at + plain;
 
     if (dir->walked[cap])
         return dir->at[cap];
     dir->walked[cap] = true;
     if (cap_len == 0) {
-        const char *path = dir->path->len ? dir->path->text : ".";
-
-        /* without the final slash: a file or a link to one is told apart by its kind */
-        if (dir->path->len > 1)
-            path = arena_strndup(&scratch, path, dir->path->len - 1);
-        dir->at[cap] = loader_walk(loader, path);
+        dir->at[cap] = dir->path->len > 1
+                           ? walk_unslashed(loader, NULL, dir->path->text, dir->path->len)
+                           : loader_walk(loader, dir->path->len ? dir->path->text : ".");
         return dir->at[cap];
     }
-    base = dir->at + setup->profile.n_caps - 1;
-    if (!dir->walked[setup->profile.n_caps - 1])
-        (void)dir_at(loader, setup, dir, setup->profile.n_caps - 1);
+    if (!dir->walked[plain])
+        (void)dir_at(loader, setup, dir, plain);
     if (base->error)
         dir->at[cap] = *base;
     else if (dir->path->len + cap_len >= PATH_MAX)
         dir->at[cap] = (struct place){.error = ENAMETOOLONG};
     else
-        dir->at[cap] =
-            world_walk(loader->world, base->node, arena_strndup(&scratch, text, cap_len - 1));
+        dir->at[cap] = walk_unslashed(loader, base->node, setup->profile.caps[cap], cap_len);
     return dir->at[cap];
 }
 

@@ -311,17 +311,15 @@ static void dir_slots_reach(struct run *run, uint32_t id)
     run->n_dir_slots = want;
 }
 
-uint8_t *run_dir_state(struct run *run, const struct dir *dir)
+uint8_t *run_dir_visit(struct run *run, const struct dir *dir)
 {
     uint8_t *state;
 
     dir_slots_reach(run, dir->id);
     state = run->dir_state + dir->id * run->dir_width;
-    if (run->dir_stamp[dir->id] != run->stamp) {
-        run->dir_stamp[dir->id] = run->stamp;
-        memset(state, dir->relative ? DIR_EXISTS : DIR_UNKNOWN, run->dir_width);
-        run->storm->directories++;
-    }
+    run->dir_stamp[dir->id] = run->stamp;
+    memset(state, dir->relative ? DIR_EXISTS : DIR_UNKNOWN, run->dir_width);
+    run->storm->directories++;
     return state;
 }
 

@@ -56,7 +56,7 @@ static void test_lines(void **state UNUSED)
     static const int64_t numbers[] = {0, 7, -1, 1234567890123, INT64_MAX, INT64_MIN};
     struct json_line line;
     char *text = NULL, *expected;
-    json_t *inner = json_object();
+    json_t *inner = json_object(), *list = json_array();
     json_auto_t *value = json_object();
     size_t size;
     FILE *to = open_memstream(&text, &size);
@@ -66,7 +66,7 @@ static void test_lines(void **state UNUSED)
     for (int i = 0; i < 500; i++) { /* more than is gathered at once */
         char key[16];
 
-        (void)snprintf(key, sizeof(key), "%s%d", i % 7 ? "key" : "k\"", i);
+        (void)snprintf(key, sizeof(key), "key%d", i);
         json_line_text(&line, key, texts[(size_t)i % ARRAY_LEN(texts)]);
         json_put_text(value, key, texts[(size_t)i % ARRAY_LEN(texts)]);
     }
@@ -80,12 +80,20 @@ static void test_lines(void **state UNUSED)
     json_line_close(&line);
     json_line_open(&line, "nothing");
     json_line_close(&line);
-    json_line_put(&line, "real", json_real(1.5));
+    json_line_texts(&line, "texts", texts, 3);
+    json_line_texts(&line, "none", NULL, 0);
+    json_line_bool(&line, "yes", true);
+    json_line_bool(&line, "no", false);
     assert_int_equal(json_line_end(&line, &err), 0);
     (void)fclose(to);
     json_put(value, "inner", inner);
     json_put(value, "nothing", json_object());
-    json_put(value, "real", json_real(1.5));
+    for (size_t i = 0; i < 3; i++)
+        json_push(list, json_text(texts[i]));
+    json_put(value, "texts", list);
+    json_put(value, "none", json_array());
+    json_put(value, "yes", json_true());
+    json_put(value, "no", json_false());
     expected = printed(value, false);
     assert_string_equal(text, expected);
     free(expected);

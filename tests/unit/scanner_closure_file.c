@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SSL  "9lzj1m7dnwa8gfa8kmfklmap3vlmh9rz-libssl3t64-3.5.9-1"
-#define ZSTD "k356bi9idw5crnrzq4yykl09nxdzsfdr-libzstd1-1.5.7+dfsg"
-#define ZLIB "k8mi2nacl3jnn0vzh1sca2mbf720gn9q-zlib1g-1.3.dfsg+really1.3.1"
-#define LIBC "sbrdqh6phlqi8ry6bwd1sr22kfkm0spr-glibc-2.41"
+#define SSL      "9lzj1m7dnwa8gfa8kmfklmap3vlmh9rz-libssl3t64-3.5.9-1"
+#define ZSTD     "k356bi9idw5crnrzq4yykl09nxdzsfdr-libzstd1-1.5.7+dfsg"
+#define ZLIB     "k8mi2nacl3jnn0vzh1sca2mbf720gn9q-zlib1g-1.3.dfsg+really1.3.1"
+#define LIBC     "sbrdqh6phlqi8ry6bwd1sr22kfkm0spr-glibc-2.41"
 #define SSL_HASH "sha256:53885c73dcd7cc9045d2043d241038b2821843ddf495ab72de9a3f280bc17546"
 
 static const struct recorded {
@@ -213,10 +213,8 @@ static void test_hashes(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_spack),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_zero_bytes_and_long_lines),
+        cmocka_unit_test(test_recorded), cmocka_unit_test(test_spack),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_zero_bytes_and_long_lines),
         cmocka_unit_test(test_hashes),
     };
 
