@@ -7,7 +7,7 @@
 
 /*
  * Open addressing with linear probing. `slot` holds names or NULL, `hash` their hashes, so that a
- * probe touches the text only when the hashes agree. At most half of the slots are in use.
+ * probe touches the text only when the hashes agree. At most two thirds of the slots are in use.
  */
 struct intern {
     const struct name **slot;
@@ -95,7 +95,7 @@ const struct name *intern_n(struct intern *in, const char *text, size_t len)
     memcpy(name->text, text, len);
     in->slot[at] = name;
     in->hash[at] = hash;
-    if (in->count * 2 > in->mask)
+    if (in->count * 3 > in->mask * 2)
         table_resize(in, (in->mask + 1) * 2);
     return name;
 }

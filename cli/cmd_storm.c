@@ -9,6 +9,7 @@
 #include "cli/follow.h"
 #include "cli/index.h"
 #include "cli/storm_text.h"
+#include "loader/world_index.h"
 #include "planner/cost.h"
 #include "scanner/index.h"
 
@@ -254,6 +255,8 @@ static int gather_all(struct gathering *g, struct indexed *indexed, struct err *
     if (r < 0 || g->n_rows)
         return r;
     r = storm_programs(indexed->db, &g->arena, &program, &n, err);
+    if (r == 0)
+        r = world_index_load(indexed->setting.world, err);
     if (r < 0)
         return r;
     compute_all(g, indexed, program, n);

@@ -67,7 +67,7 @@ void world_remember(struct world *world, const struct node *dir, const struct na
     struct children *c = world->children;
     struct child *slot;
 
-    if (c->count * 2 > c->mask)
+    if (c->count * 3 > c->mask * 2)
         children_resize(c, (c->mask + 1) * (c->mask + 1 < SMALL ? 4 : 2));
     slot = children_slot(c, dir, name->id);
     c->count += !slot->dir;

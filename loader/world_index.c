@@ -1,5 +1,6 @@
 #include "base/str.h"
 #include "loader/world_index_private.h"
+#include "loader/world_internal.h"
 #include "scanner/entries.h"
 
 #include <errno.h>
@@ -11,9 +12,9 @@
 static const char STORES[] = "SELECT id, path, whole FROM store";
 static const char PACKAGE[] = "SELECT id, state, kind, target, objects FROM package "
                               "WHERE store = ? AND base = ?";
+static const char ALL_PACKAGES[] =
+    "SELECT id, state, kind, target, objects, base FROM package WHERE store = ?";
 static const char PACKAGES[] = "SELECT base FROM package WHERE store = ? AND state <> 'gone'";
-static const char DIRECTORY[] =
-    "SELECT first_object, entries, packed FROM directory WHERE package = ? AND path = ?";
 static const char INODES_BETWEEN[] =
     "SELECT object, dev, ino FROM inode WHERE object BETWEEN ?1 AND ?2";
 static const char MAX_OBJECT[] = "SELECT max(id) FROM object";
@@ -24,39 +25,6 @@ static const char PROGRAMS[] = "SELECT path FROM object o JOIN object_path ON ob
 static const char OBJECTS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
                               "ORDER BY o.id";
 static const char STORE_PATHS[] = "SELECT path FROM store ORDER BY path";
-
-/*
- * A directory node's `source` points to one of these:
- *
- *	PARENT	on the way from "/" to a store: has only the next component of each
- *	STORE	its entries are packages
- *	BELOW	in a package; its entries are a row, fetched when first asked for
- */
-struct shown_dir {
-    enum { PARENT, STORE, BELOW } kind;
-    struct shown_dir *child, *next; /* PARENT: the first child; siblings */
-    const char *name;               /* of a child of a PARENT */
-
-    int64_t id; /* STORE: the store; BELOW: the package */
-    bool whole; /* STORE: everything in it is indexed */
-
-    const char *path; /* BELOW: in the package */
-    bool fetched;
-    const char *entries; /* NULL: not kept by the scan */
-    size_t size;
-    const unsigned char *packed; /* its objects, in the order of entries */
-    size_t packed_size;
-    struct slot *slot; /* the entries by name: open addressing, at most half full */
-    uint32_t mask;
-    int64_t first_object;
-    struct name_filter names; /* BELOW: everything, until it is fetched */
-};
-
-/* An entry: where it stands, how many objects stand before it, where the next is packed. */
-struct slot {
-    uint32_t at; /* + 1; 0: free */
-    uint32_t ordinal, packed;
-};
 
 /* What two files have in common that are one. */
 struct inode {
@@ -73,86 +41,6 @@ static struct shown_dir *shown(const struct node *dir)
 static struct stmt *prepare(struct index_world *iw, const char *sql)
 {
     return db_prepare(iw->db, sql, &iw->err);
-}
-
-/* ---- a directory's entries */
-
-static void build_slots(struct index_world *iw, struct shown_dir *dir)
-{
-    struct arena *arena = iw->world->arena;
-    struct packed packed = {dir->packed, dir->packed + dir->packed_size}, object;
-    uint32_t n = 0, objects = 0;
-    struct entry entry;
-    size_t at = 0, start;
-
-    while (entries_next(dir->entries, dir->size, &at, &entry))
-        n++;
-    dir->names = (struct name_filter){0};
-    dir->mask = 1;
-    while (dir->mask < n * 2)
-        dir->mask = dir->mask * 2 + 1;
-    dir->slot = arena_calloc(arena, dir->mask + 1, sizeof(*dir->slot));
-    for (at = start = 0; entries_next(dir->entries, dir->size, &at, &entry); start = at) {
-        const uint32_t hash = intern_hash(entry.name, strlen(entry.name));
-        uint32_t i = hash & dir->mask;
-
-        filter_add(&dir->names, hash);
-        while (dir->slot[i].at)
-            i = (i + 1) & dir->mask;
-        dir->slot[i] =
-            (struct slot){(uint32_t)start + 1, objects, (uint32_t)(packed.at - dir->packed)};
-        objects += entry.kind == ENTRY_ELF && packed_next(&packed, &object);
-    }
-}
-
-static void *copy_blob(struct index_world *iw, struct stmt *s, int column, size_t *ret_size)
-{
-    const void *bytes = stmt_blob(s, column, ret_size);
-
-    if (*ret_size > UINT32_MAX / 2)
-        *ret_size = 0;
-    return arena_memdup(iw->world->arena, bytes, *ret_size);
-}
-
-/* 0 or -errno; dir->entries stays NULL when the index does not have the directory. */
-static int fetch_dir(struct index_world *iw, struct shown_dir *dir)
-{
-    struct stmt *s;
-    int r;
-
-    if (dir->fetched)
-        return 0;
-    s = prepare(iw, DIRECTORY);
-    if (!s)
-        return -EIO;
-    stmt_bind_int(s, 1, dir->id);
-    stmt_bind_text(s, 2, dir->path);
-    r = stmt_step(s, &iw->err);
-    if (r < 0)
-        return -EIO;
-    dir->fetched = true;
-    if (r == 0)
-        return 0;
-    dir->first_object = stmt_int(s, 0);
-    dir->entries = copy_blob(iw, s, 1, &dir->size);
-    dir->packed = copy_blob(iw, s, 2, &dir->packed_size);
-    stmt_reset(s);
-    build_slots(iw, dir);
-    return 0;
-}
-
-static const struct slot *find_entry(const struct shown_dir *dir, const struct name *name,
-                                     struct entry *ret)
-{
-    uint32_t i = name->hash & dir->mask;
-
-    for (; dir->slot[i].at; i = (i + 1) & dir->mask) {
-        size_t at = dir->slot[i].at - 1;
-
-        if (entries_next(dir->entries, dir->size, &at, ret) && strcmp(ret->name, name->text) == 0)
-            return &dir->slot[i];
-    }
-    return NULL;
 }
 
 /* ---- nodes */
@@ -250,32 +138,24 @@ static int child_of_parent(const struct shown_dir *dir, const struct name *name,
     return -ENODATA;
 }
 
-static struct shown_dir *new_below(struct index_world *iw, int64_t package, const char *path)
-{
-    struct shown_dir *dir = arena_alloc(iw->world->arena, sizeof(*dir));
-
-    *dir = (struct shown_dir){.kind = BELOW, .id = package, .path = path};
-    memset(&dir->names, 0xff, sizeof(dir->names));
-    return dir;
-}
-
 static int child_below(struct index_world *iw, struct shown_dir *dir, const struct name *name,
                        struct node *node)
 {
     const struct slot *slot;
     struct entry entry;
-    int r = fetch_dir(iw, dir);
+    int r = shown_dir_fetch(iw, dir);
 
     if (r < 0)
         return r;
     if (!dir->entries)
         return -ENODATA;
-    slot = find_entry(dir, name, &entry);
+    slot = shown_dir_find(dir, name, &entry);
     if (!slot)
         return -ENOENT;
     switch (entry.kind) {
     case ENTRY_DIR:
-        show_dir(node, new_below(iw, dir->id, str_join(iw->world->arena, dir->path, name->text)));
+        show_dir(node,
+                 shown_dir_below(iw, dir->id, str_join(iw->world->arena, dir->path, name->text)));
         return 0;
     case ENTRY_LINK:
         show_link(iw, node, entry.text);
@@ -302,7 +182,7 @@ static int child_below(struct index_world *iw, struct shown_dir *dir, const stru
 /* A package that is one file: the only entry of its directory, without a name. */
 static int show_single(struct index_world *iw, struct node *node, int64_t package)
 {
-    const int r = child_below(iw, new_below(iw, package, ""), iw->world->root->name, node);
+    const int r = child_below(iw, shown_dir_below(iw, package, ""), iw->world->root->name, node);
 
     return r == -ENOENT || r == -ENODATA ? -EIO : r;
 }
@@ -319,7 +199,7 @@ static int show_package(struct index_world *iw, struct stmt *s, struct node *nod
     if (!kind)
         return -ENODATA;
     if (strcmp(kind, "dir") == 0) {
-        show_dir(node, new_below(iw, id, ""));
+        show_dir(node, shown_dir_below(iw, id, ""));
     } else if (strcmp(kind, "link") == 0) {
         show_link(iw, node, target ? target : "");
     } else if (strcmp(kind, "file") == 0) {
@@ -413,7 +293,7 @@ static int index_list(struct world *world, struct node *dir,
             each(data, c->name);
         return 0;
     }
-    if ((r = fetch_dir(iw, d)) < 0)
+    if ((r = shown_dir_fetch(iw, d)) < 0)
         return r;
     if (!d->entries)
         return -ENODATA;
@@ -434,6 +314,7 @@ static void index_world_close(struct world *world)
     free(iw->name.text);
     free(iw->search_dir.text);
     free(iw->run_path.text);
+    free(iw->loaded);
     free(iw);
 }
 
@@ -542,6 +423,60 @@ int world_index(struct db *db, enum world_facts facts, struct world **ret_world,
     *ret_world = iw->world;
     return 0;
 }
+
+/* ---- everything at once */
+
+/* The packages of a store become what is known of its directory. */
+static int load_packages(struct index_world *iw, struct node *store)
+{
+    struct stmt *s = prepare(iw, ALL_PACKAGES);
+    int r;
+
+    if (!s)
+        return -EIO;
+    stmt_bind_int(s, 1, shown(store)->id);
+    while ((r = stmt_step(s, &iw->err)) > 0) {
+        const struct name *name = intern(iw->world->names, stmt_text(s, 5));
+        struct node node = {.parent = store, .name = name}, *known = NULL;
+        const int error = show_package(iw, s, &node);
+
+        if (error == 0)
+            known = arena_memdup(iw->world->arena, &node, sizeof(node));
+        world_remember(iw->world, store, name, known, -error);
+    }
+    return r;
+}
+
+static int load_stores(struct index_world *iw, struct node *node)
+{
+    struct shown_dir *dir = shown(node);
+    int r = 0;
+
+    if (dir->kind == STORE)
+        return load_packages(iw, node);
+    for (const struct shown_dir *c = dir->child; c && r == 0; c = c->next) {
+        struct node *child = world_child(iw->world, node, intern(iw->world->names, c->name));
+
+        r = load_stores(iw, child);
+    }
+    return r;
+}
+
+int world_index_load(struct world *world, struct err *err)
+{
+    struct index_world *iw = world->data;
+    int r = index_world_load_texts(iw);
+
+    if (r == 0)
+        r = shown_dirs_load(iw);
+    if (r == 0)
+        r = load_stores(iw, world->root);
+    if (r < 0)
+        *err = iw->err;
+    return r;
+}
+
+/* ---- lists */
 
 static int list_texts(struct db *db, const char *sql, void (*each)(void *data, const char *path),
                       void *data, struct err *err)

@@ -1,9 +1,10 @@
 /*
- * What the two files of the index world share, nobody else.
+ * What the files of the index world share, nobody else.
  */
 #pragma once
 
 #include "loader/world_index.h"
+#include "scanner/entries.h"
 #include "scanner/packed.h"
 
 struct index_world;
@@ -20,6 +21,39 @@ struct texts {
     size_t n; /* ids are below */
 };
 
+/*
+ * A directory node's `source` points to one of these:
+ *
+ *	PARENT	on the way from "/" to a store: has only the next component of each
+ *	STORE	its entries are packages
+ *	BELOW	in a package; its entries are a row, fetched when first asked for
+ */
+struct shown_dir {
+    enum { PARENT, STORE, BELOW } kind;
+    struct shown_dir *child, *next; /* PARENT: the first child; siblings */
+    const char *name;               /* of a child of a PARENT */
+
+    int64_t id; /* STORE: the store; BELOW: the package */
+    bool whole; /* STORE: everything in it is indexed */
+
+    const char *path;    /* BELOW: in the package */
+    bool ready;          /* `entries` and all below are as they stay */
+    const char *entries; /* NULL: not kept by the scan */
+    size_t size;
+    const unsigned char *packed; /* its objects, in the order of entries */
+    size_t packed_size;
+    struct slot *slot; /* the entries by name: open addressing, at most half full */
+    uint32_t mask;
+    int64_t first_object;
+    struct name_filter names; /* BELOW: everything, until it is ready */
+};
+
+/* An entry: where it stands, how many objects stand before it, where the next is packed. */
+struct slot {
+    uint32_t at; /* + 1; 0: free */
+    uint32_t ordinal, packed;
+};
+
 struct index_world {
     struct db *db;
     struct world *world;
@@ -31,6 +65,10 @@ struct index_world {
     bool *asked;
     size_t n_objects; /* ids are below */
 
+    /* Everything that is there, once it was loaded: open addressing. NULL: rows are fetched. */
+    struct shown_dir **loaded;
+    size_t loaded_mask;
+
     struct err err; /* the first thing that went wrong inside */
 };
 
@@ -40,8 +78,24 @@ struct index_world {
  */
 const struct object *index_world_object(struct index_world *iw, int64_t id, struct packed packed);
 
-/* Make the three kinds of texts ready. */
+/* Make the three kinds of texts ready; then, or not, read all of them. */
 MUST_CHECK int index_world_texts(struct index_world *iw);
+MUST_CHECK int index_world_load_texts(struct index_world *iw);
 
 /* The largest id: of `sql` ("SELECT max(id) ..."). */
 MUST_CHECK int index_world_max(struct index_world *iw, const char *sql, size_t *ret_n);
+
+/* ---- world_index_dir.c */
+
+/* The directory `path` of a package; the path is kept. */
+struct shown_dir *shown_dir_below(struct index_world *iw, int64_t package, const char *path);
+
+/* Make it ready. 0 or -errno; its entries stay NULL when the index does not have it. */
+MUST_CHECK int shown_dir_fetch(struct index_world *iw, struct shown_dir *dir);
+
+/* The entry `name` of a directory that has entries; NULL: there is none. */
+const struct slot *shown_dir_find(const struct shown_dir *dir, const struct name *name,
+                                  struct entry *ret_entry);
+
+/* Read the rows of all directories. */
+MUST_CHECK int shown_dirs_load(struct index_world *iw);

@@ -38,6 +38,17 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_loaded(void **state)
+{
+    const struct fixture *f;
+    struct err err;
+
+    if (set_up(state) < 0)
+        return -1;
+    f = *state;
+    return world_index_load(f->index, &err);
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
@@ -287,5 +298,6 @@ int main(void)
         cmocka_unit_test(programs_are_listed),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("row by row", tests, set_up, tear_down) +
+           cmocka_run_group_tests_name("loaded at once", tests, set_up_loaded, tear_down);
 }
