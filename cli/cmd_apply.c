@@ -185,10 +185,10 @@ static const struct argp argp = {
     .options = rows,
     .parser = parse,
     .args_doc = "[PLAN...]",
-    .doc = "Carry out plans that 'stormlint plan -o' has written: edit the programs, make the "
-           "farms. Programs are resolved anew first, and everything is proved before and after "
-           "files change: the same libraries in the same order, calls as planned. Without a PLAN "
-           "the outputs are planned on the spot.\v"
+    .doc = "Carry out plans that 'stormlint plan -o' has written: edit programs and "
+           "libraries, make the farms. Each is resolved anew first, and everything is proved "
+           "before and after files change: the same libraries in the same order, calls as planned. "
+           "Without a PLAN the outputs are planned on the spot.\v"
            "Each file is the old or the new one at every moment; when anything fails, all is put "
            "back. A second call completes what a killed one has begun, or says that all is done. "
            "Exit code: 0, done; 1, above the budget; 3, a plan cannot be read; 4, nothing was "
@@ -269,7 +269,7 @@ static void print_text(const struct apply_result *result, struct arena *arena)
         n[result->item[i].state]++;
     }
     if (result->n > 1)
-        printf("%zu programs: %zu edited, %zu done before, %zu with nothing to do, %zu left alone; "
+        printf("%zu objects: %zu edited, %zu done before, %zu with nothing to do, %zu left alone; "
                "%zu links made\n",
                result->n, n[APPLIED_EDITED], n[APPLIED_DONE], n[APPLIED_NOTHING],
                n[APPLIED_SKIPPED], result->n_links);

@@ -370,7 +370,10 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
                                   .reason = t->object->reason};
     if (at.error || !world_object(apply->world, at.node) ||
         (query.kind == SUBJECT_PROGRAM && !object_is_program(world_object(apply->world, at.node))))
-        return stale(apply, t, "it is no program any more", err);
+        return stale(apply, t,
+                     query.kind == SUBJECT_PROGRAM ? "it is no program any more"
+                                                   : "it is no library or plugin any more",
+                     err);
     query.program = t->applied.path = world_path(apply->arena, at.node);
     found = find_program(program, n, query.program);
     if (found) {

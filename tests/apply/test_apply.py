@@ -260,6 +260,12 @@ def test_library_breaks_promise(b):
     b.refuses("libtop.so", "the plan promises 0")
 
 
+def test_library_gone(b):
+    with_libraries(b)
+    os.unlink(f"{b.store.app}/lib/libtop.so")
+    b.refuses("libtop.so", "no library or plugin any more")
+
+
 def test_program_over_libraries(b):
     """So may a program that leaves its libraries to search for theirs."""
     with open(b.store.policy, encoding="utf-8") as file:
@@ -677,7 +683,7 @@ def test_closure(b):
 
 TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_check_time, test_check_time_nothing_planned,
          test_check_time_limit, test_own_library,
-         test_libraries, test_library_breaks_promise, test_program_over_libraries,
+         test_libraries, test_library_breaks_promise, test_library_gone, test_program_over_libraries,
          test_check_libraries, test_copies, test_other_hashes, test_stale,
          test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
          test_hard_links, test_lock, test_disk_full, test_inodes_full, test_read_only, test_owner,
