@@ -357,8 +357,12 @@ static int plan_here(struct options_apply *o, struct err *err)
     int r = apply_plan_outputs(&o->apply, &o->arena, &in->plan, &in->n_plans, err);
 
     for (size_t i = 0; r == 0 && !o->json && i < in->n_plans; i++) {
-        const struct plan_view view = {
-            .to = stdout, .term = term_of(stdout), .arena = &o->arena, .plan = &in->plan[i]};
+        const struct plan_view view = {.to = stdout,
+                                       .term = term_of(stdout),
+                                       .arena = &o->arena,
+                                       .plan = &in->plan[i],
+                                       .probe_us = -1,
+                                       .brief = true};
 
         plan_text(&view);
         putchar('\n');

@@ -355,13 +355,21 @@ static void notes(const struct plan_view *view, const struct plan_object *object
         paragraph(view, 4, object->note[i]);
 }
 
+static bool is_told_briefly(const struct plan_view *view, const struct plan_object *object)
+{
+    return view->brief && (!object->expect.interp || object->edits.n == 0);
+}
+
 static void print_object(const struct plan_view *view, const struct plan_object *object)
 {
     fprintf(view->to, "%s%s: %s%s\n", term_style(&view->term, STYLE_BOLD),
             shown(view, object->path), method_text(view, object->strategy, object->scope),
             term_style(&view->term, STYLE_PLAIN));
-    paragraph(view, 2, summary(object));
+    if (!is_told_briefly(view, object))
+        paragraph(view, 2, summary(object));
     paragraph(view, 2, arena_printf(view->arena, "because: %s [%s]", object->reason, object->rule));
+    if (is_told_briefly(view, object))
+        return;
     numbers(view, object);
     other_levels(view, object);
     losers(view, object);
@@ -388,7 +396,7 @@ void plan_text(const struct plan_view *view)
     fprintf(view->to, "%s%s%s, output %s, %s\n\n", shown(view, key->pname), key->version ? " " : "",
             key->version ? shown(view, key->version) : "", shown(view, key->output), key->system);
     for (i = 0; i < view->plan->n_objects; i++) {
-        if (i)
+        if (i && !is_told_briefly(view, &view->plan->object[i]))
             fputc('\n', view->to);
         print_object(view, &view->plan->object[i]);
     }

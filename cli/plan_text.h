@@ -17,6 +17,7 @@ struct plan_view {
     const struct plan *plan;
     double probe_us; /* what a failed call costs; -1: no time is told */
     bool explain;
+    bool brief; /* for logs: in full only programs that are edited; of the rest what and why */
 };
 
 void plan_text(const struct plan_view *view);

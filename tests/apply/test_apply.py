@@ -260,6 +260,16 @@ def test_library_breaks_promise(b):
     b.refuses("libtop.so", "the plan promises 0")
 
 
+def test_log(b):
+    """A build's log has programs in full, and a few lines for each plugin and library."""
+    with_libraries(b)
+    said = must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy)
+    same("tables", said.count("One start on"), 1)
+    for name in ("base", "top"):
+        if f"lib/lib{name}.so: farm own\n  because: " not in said:
+            raise Failed(f"lib{name}.so is not told of: {said}")
+
+
 def test_library_gone(b):
     with_libraries(b)
     os.unlink(f"{b.store.app}/lib/libtop.so")
@@ -608,9 +618,11 @@ def test_budget(b):
 
 
 def test_on_the_spot(b):
-    must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy,
-         "--keep-plan")
+    said = must(b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy",
+                b.store.policy, "--keep-plan")
     check_applied(b)
+    if " ms" in said:
+        raise Failed(f"it tells time without being told what a call costs: {said}")
     kept = f"{b.store.app}/nix-support/stormlint/plan.json"
     with open(kept, encoding="utf-8") as file:
         same("kept", json.load(file)["objects"][0]["strategy"], "farm")
@@ -681,13 +693,14 @@ def test_closure(b):
     same("failed opens", b.storm()["failed_opens"], 0)
 
 
-TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references, test_in_place, test_check, test_check_time, test_check_time_nothing_planned,
-         test_check_time_limit, test_own_library,
-         test_libraries, test_library_breaks_promise, test_library_gone, test_program_over_libraries,
-         test_check_libraries, test_copies, test_other_hashes, test_stale,
-         test_stale_library, test_clash, test_gone, test_broken_promise, test_payload, test_wrong_output,
-         test_hard_links, test_lock, test_disk_full, test_inodes_full, test_read_only, test_owner,
-         test_foreign_owner, test_json]
+TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, test_references,
+         test_in_place, test_check, test_check_time, test_check_time_nothing_planned,
+         test_check_time_limit, test_own_library, test_libraries, test_library_breaks_promise,
+         test_library_gone, test_log, test_program_over_libraries, test_check_libraries, test_copies,
+         test_other_hashes, test_stale, test_stale_library, test_clash, test_gone,
+         test_broken_promise, test_payload, test_wrong_output, test_hard_links, test_lock,
+         test_disk_full, test_inodes_full, test_read_only, test_owner, test_foreign_owner,
+         test_json]
 
 
 def test(report, build):
