@@ -76,11 +76,20 @@ function Foot() {
     </footer>`;
 }
 
+/** @param {string} text */
+function unescaped(text) {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text; // of other bytes than UTF-8: nothing has this name
+    }
+}
+
 /** @param {string} path */
 function find(path) {
     for (const page of PAGES) {
         const match = page.path.exec(path);
-        if (match) return { page, id: match[1] && decodeURIComponent(match[1]) };
+        if (match) return { page, id: match[1] && unescaped(match[1]) };
     }
     return null;
 }

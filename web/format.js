@@ -17,7 +17,7 @@ export function percent(part, whole) {
     const p = (100 * part) / whole;
     if (p > 0 && p < 1) return '< 1 %';
     if (p > 99 && p < 100) return '> 99 %';
-    return `${Math.round(p)} %`;
+    return `${number(Math.round(p))} %`;
 }
 
 /** A change in calls, with its sign. @param {number} n */

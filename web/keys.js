@@ -21,9 +21,10 @@ const PLACES = { o: '/', p: '/packages', d: '/directories', f: '/findings', c: '
 /** What a row is opened by. @param {Element | undefined} row */
 const handle = (row) => /** @type {HTMLElement | null} */ (row?.querySelector('a[href], button'));
 
-/** @param {number} by */
+/** Rows are those of the page's main list, if it has one. @param {number} by */
 function moveRow(by) {
-    const rows = [...document.querySelectorAll('[data-row]')].filter(
+    const list = document.querySelector('[data-rows]') ?? document;
+    const rows = [...list.querySelectorAll('[data-row]')].filter(
         (row) => row.getClientRects().length > 0 && handle(row),
     );
     const at = rows.findIndex((row) => row.contains(document.activeElement));

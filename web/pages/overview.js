@@ -161,7 +161,7 @@ function Regressions({ from, to }) {
                                 main: true,
                                 cell: (p) => html`<a href=${href} title=${p.key}>${p.key}</a>`,
                             },
-                            { label: 'What', cell: (p) => p.change },
+                            { label: 'What', cell: (p) => p.change.replace('-', ' ') },
                             {
                                 label: 'Failed calls',
                                 num: true,
@@ -217,7 +217,7 @@ function Offenders({ audit }) {
     useEffect(() => {
         if (programs.data) performance.mark('stormlint-table');
     }, [programs.data]);
-    return html`<section aria-labelledby="offenders">
+    return html`<section aria-labelledby="offenders" data-rows>
         <h2 id="offenders">Worst offenders <${Predicted} /></h2>
         <div class="filters">
             <${Search} label="Path contains" />

@@ -1,9 +1,10 @@
 // One program: where its start loses time, what could be done, and why the choice is the choice.
 import { useData } from '../api.js';
-import { change, count, failed, number, percent, quoted, time } from '../format.js';
+import { count, failed, number, percent, quoted } from '../format.js';
 import { html, useMemo, useState } from '../html.js';
-import { Bar, Shares } from '../parts/bars.js';
+import { Shares } from '../parts/bars.js';
 import { Command } from '../parts/copy.js';
+import { History } from '../parts/history.js';
 import { Matrix } from '../parts/matrix.js';
 import { Exit, method, Package, Predicted, programName, shortPath } from '../parts/names.js';
 import { Decision, TakeAlong } from '../parts/plan.js';
@@ -153,42 +154,6 @@ function Places({ trace, store }) {
         ${rows.length > FEW && html`<p><button type="button" class="link" onClick=${() => setAll(!all)}>${all ? 'Only the worst' : `All ${number(rows.length)}`}</button></p>`}`;
 }
 
-/** @param {{programKey: string}} props */
-function History({ programKey }) {
-    const history = useData(api('history', { key: programKey }));
-    return html`<${Await} of=${history} what="Reading audits">${(
-        /** @type {NonNullable<typeof history.data>} */ { items },
-    ) => {
-        const most = Math.max(1, ...items.map((item) => item.worst.failed));
-        return html`<${Table} caption="The same program in audits, the newest first" none="It is in no audit." rows=${items} keyOf=${(/** @type {any} */ item) => item.audit} columns=${
-            /** @type {import('../parts/table.js').Column<(typeof items)[number]>[]} */ ([
-                {
-                    label: 'Audit',
-                    main: true,
-                    cell: (item) =>
-                        html`<a href=${`/?audit=${item.audit}&q=${encodeURIComponent(item.worst.path ?? '')}`}>${item.name ?? item.audit}</a>`,
-                },
-                { label: 'Made', cell: (item) => time(item.time) },
-                { label: 'Version', cell: (item) => item.worst.version ?? '–' },
-                { label: 'Failed calls', num: true, cell: (item) => number(item.worst.failed) },
-                {
-                    label: 'Change',
-                    num: true,
-                    cell: (item) => {
-                        const before = items[items.indexOf(item) + 1];
-                        return before ? change(item.worst.failed - before.worst.failed) : '–';
-                    },
-                },
-                {
-                    label: 'Bar',
-                    cell: (item) =>
-                        html`<${Bar} of=${most} parts=${[{ value: item.worst.storm.failed_opens, kind: 'miss' }, { value: item.worst.storm.failed_stats, kind: 'miss-soft' }]} />`,
-                },
-            ])
-        } />`;
-    }}<//>`;
-}
-
 /** @param {{of: Detail}} props */
 function Sections({ of }) {
     const url = useUrl();
@@ -225,7 +190,7 @@ function Sections({ of }) {
         <section><h2 id="criteria">Criteria</h2>${ofPlan((o) => html`<${Matrix} options=${o.options} questions=${questions} />`)}</section>
         <section><h2 id="plan">Plan</h2>${ofPlan((o) => html`<${Decision} of=${o} /><${TakeAlong} plan=${plan.data} href=${href} />`)}
             <p><a href=${`/compare?program=${of.id}`}>Two strategies side by side</a></p></section>
-        <section><h2 id="history">History</h2><${History} programKey=${of.key} /></section>
+        <section><h2 id="history">History</h2><${History} of=${of.key} what="program" /></section>
         <section><h2 id="commands">The same on the command line</h2><ul class="plain">
             <${Command} what="This start" line=${`stormlint trace --cpu=${cpu} ${path}`} />
             <${Command} what="Is it true?" line=${`stormlint check ${path}`} />

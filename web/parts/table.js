@@ -32,7 +32,7 @@ function nextSort(now, { sort = '', num }) {
 function Head({ column, sort }) {
     const url = useUrl();
     const is = column.sort ? order(sort, column.sort) : undefined;
-    return html`<th scope="col" class=${column.num ? 'num' : ''} aria-sort=${is} title=${column.title}>
+    return html`<th role="columnheader" scope="col" class=${column.num ? 'num' : ''} aria-sort=${is} title=${column.title}>
         ${
             column.sort
                 ? html`<a href=${withParams(url, { sort: nextSort(sort, column) })}>${column.label}<span class="arrow" aria-hidden="true">${is === 'descending' ? '▾' : is ? '▴' : ''}</span></a>`
@@ -44,16 +44,25 @@ function Head({ column, sort }) {
 /**
  * @template T
  * @param {{caption: any, columns: Column<T>[], rows: T[], sort?: string | null, keyOf: (row: T) => string,
- *          rowClass?: (row: T) => string, none?: any}} props
+ *          kind?: string, none?: any}} props
  */
-export function Table({ caption, columns, rows, sort = null, keyOf, rowClass, none = 'Nothing.' }) {
-    return html`<table class="list" role="table">
+export function Table({
+    caption,
+    columns,
+    rows,
+    sort = null,
+    keyOf,
+    rowClass,
+    kind = '',
+    none = 'Nothing.',
+}) {
+    return html`<table class=${`list ${kind}`} role="table">
         <caption>${caption}</caption>
         <thead role="rowgroup"><tr role="row">${columns.map((column) => html`<${Head} key=${column.label} column=${column} sort=${sort} />`)}</tr></thead>
         <tbody role="rowgroup">
             ${rows.map(
                 (row) =>
-                    html`<tr role="row" data-row key=${keyOf(row)} class=${rowClass?.(row)}>${columns.map(
+                    html`<tr role="row" data-row key=${keyOf(row)}>${columns.map(
                         (column) =>
                             column.main
                                 ? html`<th role="rowheader" scope="row" class="main">${column.cell(row)}</th>`

@@ -9,6 +9,7 @@ import { hierarchy, treemap } from '../vendor/d3-hierarchy.js';
 const WIDTH = 100;
 const HEIGHT = 36; // the shape that areas are made for
 const CELLS = 60; // more would be too small to be seen
+const LINES = 19; // of text, from top to bottom
 
 /** The largest, and the rest as one. @param {Cell[]} cells */
 function largest(cells) {
@@ -41,7 +42,12 @@ export function Treemap({ cells, param, label }) {
             };
             const heat = `cell heat-${cell.rest ? 'rest' : Math.ceil((4 * cell.value) / most)}`;
             const title = `${cell.title}: ${number(cell.value)} failed calls`;
-            const text = html`<span>${cell.label} <b>${number(cell.value)}</b></span>`;
+            const lines = Math.floor((LINES * (leaf.y1 - leaf.y0)) / HEIGHT - 0.2);
+            const text = [
+                html`<span></span>`,
+                html`<span>${cell.label} <b>${number(cell.value)}</b></span>`,
+                html`<span>${cell.label}</span><b>${number(cell.value)}</b>`,
+            ][Math.min(lines, 2)];
             return param && cell.name
                 ? html`<a class=${heat} style=${style} title=${title} href=${withParams(url, { [param]: cell.name })}>${text}</a>`
                 : html`<div class=${heat} style=${style} title=${title}>${text}</div>`;
