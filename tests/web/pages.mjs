@@ -1,8 +1,8 @@
 // What the pages show and do.
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { chromium } from '../../build/npm/node_modules/playwright-core/index.mjs';
-import { makeStore, pause, Service, scan, tree } from './store.mjs';
+import { dir, makeStore, pause, Service, STORMY, scan, tree } from './store.mjs';
 
 /** @typedef {import('./suite.mjs').Report} Report */
 /** @typedef {import('playwright-core').Page} Page */
@@ -69,15 +69,22 @@ class Scene {
         );
     }
 
-    /** No serious finding of axe, nothing wider than the window. @param {Page} page @param {string} name */
-    async look(page, name) {
-        await page.evaluate(AXE);
-        const found = await page.evaluate(() => /** @type {any} */ (globalThis).axe.run());
-        const serious = found.violations.map(
+    /**
+     * No finding of axe, nothing wider than the window.
+     * @param {Page} page @param {string} name @param {any} [options] for axe: which rules
+     */
+    async look(page, name, options = {}) {
+        if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
+        const found = await page.evaluate(
+            (how) =>
+                /** @type {any} */ (globalThis).axe.run({ ...how, resultTypes: ['violations'] }),
+            options,
+        );
+        const said = found.violations.map(
             (/** @type {any} */ v) =>
                 `${v.impact} ${v.id}: ${v.help}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`,
         );
-        this.t.check(!serious.length, `${name}: axe: ${serious.join('\n')}`);
+        this.t.check(!said.length, `${name}: axe: ${said.join('\n')}`);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         this.t.check(wide <= 0, `${name}: ${wide} pixels wider than the window`);
         await page.screenshot({ path: `${this.screens}/${name}.png`, fullPage: true });
@@ -103,19 +110,21 @@ const tests = {
         }
     },
 
-    /** Every page, wide and narrow, light and dark. */
+    /** Every page, wide and narrow, light and dark; in the dark it is the colours that differ. */
     async looks(s) {
-        for (const [name, path] of Object.entries(await pathsOf(s)))
-            for (const [how, options] of Object.entries({
-                wide: {},
-                dark: { colorScheme: 'dark' },
-                narrow: { viewport: NARROW },
-            })) {
-                const page = await s.open(path, options);
-                await s.look(page, `${name}-${how}`);
-                s.t.same(await page.locator('h1').count(), 1, `${name}: headings`);
-                await s.close(page);
-            }
+        const colours = { runOnly: ['color-contrast'] };
+        const others = { rules: { 'color-contrast': { enabled: false } } };
+        for (const [name, path] of Object.entries(await pathsOf(s))) {
+            const page = await s.open(path);
+            s.t.same(await page.locator('h1').count(), 1, `${name}: headings`);
+            await s.look(page, `${name}-wide`);
+            await page.emulateMedia({ colorScheme: 'dark' });
+            await s.look(page, `${name}-dark`, colours);
+            await page.emulateMedia({ colorScheme: 'light' });
+            await page.setViewportSize(NARROW);
+            await s.look(page, `${name}-narrow`, others);
+            await s.close(page);
+        }
     },
 
     async overview(s) {
@@ -202,6 +211,332 @@ const tests = {
         await s.close(page);
     },
 
+    async program(s) {
+        const path = `/programs/${await idOf(s, STORMY)}`;
+        const page = await s.open(path);
+        const text = async (/** @type {string} */ part) =>
+            (await page.locator(part).textContent()) ?? '';
+        const { storm } = await s.service.json(`${path}/trace`.replace('/programs', '/programs'));
+        s.t.check((await text('.figures')).includes(String(storm.failed_opens)), 'failed opens');
+        s.t.check((await text('main')).includes('predicted'), 'predictions are called so');
+        const edges = page.locator('.tree .edge:not(.legend-row)');
+        s.t.check((await edges.count()) > 20, 'the load order');
+        const calls = edges
+            .filter({ hasText: 'libpart5.so.5' })
+            .getByRole('button', { name: /calls?$/ });
+        await calls.first().click();
+        s.t.check(
+            /miss/.test(await text('.calls')) && /hit/.test(await text('.calls')),
+            'calls, miss and hit',
+        );
+        s.t.check(/ENOENT, runpath/.test(await text('.calls')), 'why, and the stage');
+        await page.getByRole('button', { name: 'What stormy asked for' }).click();
+        s.t.check((await edges.count()) < 5, 'folded');
+        const cell = page.locator('a.cell').first();
+        const name = await cell.textContent();
+        await cell.click();
+        await page.waitForURL(/zoom=/);
+        await page.getByText('all packages').waitFor();
+        s.t.check((await page.locator('.cell').count()) < 3, `zoomed to ${name}`);
+        await page.goBack();
+        await page.waitForFunction(() => !location.search);
+        s.t.check(
+            (await page.locator('.remedies tbody tr').count()) === 7,
+            'as built and six remedies',
+        );
+        s.t.check(/the choice/.test(await text('.remedies')), 'the choice');
+        await page.getByRole('link', { name: 'ld-library-path, absolute lifted: fails' }).click();
+        await page.waitForURL(/why=ld-library-path/);
+        s.t.check(
+            /Simulated: LD_LIBRARY_PATH/.test(await text('.behind')),
+            'the scenario behind a verdict',
+        );
+        s.t.check(/soname: libpart/.test(await text('.behind')), 'the evidence behind a verdict');
+        const [download] = await Promise.all([
+            page.waitForEvent('download'),
+            page.getByRole('link', { name: /^Download/ }).click(),
+        ]);
+        const plan = JSON.parse(readFileSync(await download.path(), 'utf8'));
+        s.t.same([plan.schema, plan.key.pname], ['stormlint-plan/1', 'stormy'], 'the plan');
+        await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+        await page.getByRole('button', { name: 'Copy the plan' }).click();
+        await page.getByText('copied').waitFor();
+        const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
+        s.t.same(copied, plan, 'what was copied');
+        s.t.check(
+            (await text('.command code >> nth=1')).includes(`stormlint check ${STORMY}`),
+            'the command line',
+        );
+        await page.getByLabel('Start', { exact: true }).selectOption('farm lifted');
+        await page.waitForURL(/as=farm/);
+        await page.getByText('With farm lifted.').waitFor();
+        await page.getByLabel('CPU').selectOption('x86-64-v1');
+        await page.getByText('on x86-64-v1,').first().waitFor();
+        await page.reload();
+        await page.getByText('With farm lifted.').waitFor();
+        await page.goBack();
+        await page.goBack();
+        await page.waitForFunction(() => !location.search.includes('as='));
+        s.t.check(/before/.test(await text('section:has(#history)')), 'history over audits');
+        await page.getByRole('link', { name: 'Two strategies side by side' }).click();
+        await page.waitForURL(/compare\?program=/);
+        await page.getByText('Failed calls by directory').waitFor();
+        await page.getByLabel('This', { exact: true }).selectOption('absolute lifted');
+        await page.waitForURL(/a=absolute\+lifted/);
+        await page.locator('b.fail').first().waitFor();
+        await s.close(page);
+        const byPath = await s.open(`/programs/${encodeURIComponent(STORMY)}`);
+        s.t.same(await byPath.locator('h1').textContent(), 'bin/stormy ', 'found by its path');
+        await s.close(byPath);
+        const broken = await s.open(`/programs/${await idOf(s, '/bin/broken')}`);
+        s.t.check(
+            /not found/.test((await broken.locator('.tree').textContent()) ?? ''),
+            'a library that is nowhere',
+        );
+        await s.close(broken);
+    },
+
+    async packages(s) {
+        const page = await s.open('/packages');
+        await page.getByRole('searchbox').fill('stormy');
+        await page.getByText(/^1 package;/).waitFor();
+        await page.getByRole('link', { name: 'stormy' }).click();
+        await page.getByText('Whose starts it slows down').waitFor();
+        await s.settled(page);
+        const main = (await page.locator('main').textContent()) ?? '';
+        s.t.check(/bin\/stormy/.test(main) && /farm/.test(main), 'its program and plan');
+        s.t.check(/probe-budget/.test(main), 'its findings');
+        s.t.check(/before/.test(main), 'its history');
+        await s.close(page);
+        const part = await s.open(`/packages/${dir(20).split('/')[3]}`);
+        const said = (await part.locator('main').textContent()) ?? '';
+        s.t.check(
+            /programs? looks? into its directories in vain/.test(said) && /bin\/stormy/.test(said),
+            `who searches it in vain: ${said.slice(0, 300)}`,
+        );
+        await s.close(part);
+    },
+
+    async findings(s) {
+        const page = await s.open('/findings');
+        await page.getByRole('link', { name: 'R201 needed-unresolved' }).first().click();
+        await page.waitForURL(/rule=needed-unresolved/);
+        await page.getByText('Explanation').click();
+        await page.getByText('When to ignore it').waitFor();
+        await s.settled(page);
+        const rows = page.locator('.findings tbody tr');
+        const { total } = await s.service.json('/findings?rule=needed-unresolved');
+        s.t.same(await rows.count(), total, 'findings of one rule');
+        s.t.check(
+            /libgone/.test((await page.locator('.findings').textContent()) ?? ''),
+            'what is missing',
+        );
+        await page.goBack();
+        await page.getByLabel('Severity').selectOption('error');
+        await page.waitForURL(/severity=error/);
+        await s.settled(page);
+        s.t.check(
+            !/warning/.test((await page.locator('.findings').textContent()) ?? ''),
+            'errors alone',
+        );
+        await page.getByRole('link', { name: 'Broken and unread files' }).click();
+        await page.getByText('liboops.so').waitFor();
+        await s.close(page);
+    },
+
+    async compare(s) {
+        const page = await s.open('/compare');
+        await page.getByRole('link', { name: 'growing.out:bin/growing' }).waitFor();
+        await page.getByRole('link', { name: /new offender/ }).click();
+        await page.waitForURL(/change=new-offender/);
+        s.t.same(await page.locator('[data-rows] tbody tr').count(), 1, 'one new offender');
+        await page.getByLabel('From').selectOption('index');
+        await page.getByText('No program changed by that much.').waitFor();
+        await s.close(page);
+        const overview = await s.open('/');
+        const since = (await overview.locator('section:has(#worse)').textContent()) ?? '';
+        s.t.check(
+            /1 program worse/.test(since) && /growing/.test(since),
+            `since the last audit: ${since}`,
+        );
+        await overview.getByLabel('Audit').selectOption({ index: 1 });
+        await overview.waitForURL(/audit=/);
+        await s.settled(overview);
+        s.t.check(
+            /stormy/.test((await overview.locator('#offenders ~ table').textContent()) ?? ''),
+            'programs of an audit',
+        );
+        s.t.same(
+            await overview.locator('.histogram tbody tr').count(),
+            10,
+            "an audit's distribution",
+        );
+        await s.close(overview);
+    },
+
+    async directories(s) {
+        const page = await s.open('/directories');
+        const first = page.locator('[data-rows] tbody tr').first();
+        const { items } = await s.service.json('/directories?limit=1');
+        s.t.check(
+            (await first.textContent())?.includes(String(items[0].failed)),
+            'the worst is first',
+        );
+        await page.getByRole('link', { name: 'Programs' }).click();
+        await page.waitForURL(/sort=-programs/);
+        await s.settled(page);
+        await page.locator('a.cell').first().click();
+        await page.waitForURL(/package=/);
+        await page.getByText('one package alone').waitFor();
+        await s.close(page);
+    },
+
+    /** Names that want to be something else are text. */
+    async hostile(s) {
+        const page = await s.open('/?q=evil');
+        const link = page.locator('#offenders ~ table tbody a').first();
+        s.t.same(await link.textContent(), 'bin/a<b>"c\'d&e\\x0af\\xff\\x5cg', 'a name in a table');
+        await link.click();
+        await page.waitForURL(/\/programs\//);
+        await page.waitForFunction(() => document.title.startsWith('Program'));
+        await s.settled(page);
+        s.t.same(
+            await page.locator('main b b, main script, main h1 b').count(),
+            0,
+            'names become no elements',
+        );
+        s.t.check(
+            /lib<script>\.so/.test((await page.locator('.tree').textContent()) ?? ''),
+            'a needed name in the tree',
+        );
+        const command = await page.locator('.command code').first().textContent();
+        s.t.check(
+            command?.endsWith(
+                `'bin/a<b>"c'\\''d&e\\x0af\\xff\\x5cg'`.replace(
+                    "'bin",
+                    "'/nix/store/0000000000000000000000000000evil-evil-1.0/bin",
+                ),
+            ),
+            `quoted for the shell: ${command}`,
+        );
+        await s.look(page, 'hostile');
+        await s.close(page);
+        for (const path of [
+            '/programs/%3Cimg%20src=x%20onerror=alert(1)%3E',
+            '/programs/%25ff',
+            '/packages/..%2F..',
+            '/?after=nonsense',
+            '/?sort=%3Cb%3E',
+            '/findings?rule=%22',
+            '/compare?from=x&to=y',
+        ]) {
+            const odd = await s.open(path, { silent: false });
+            s.t.same(
+                await odd.locator('.failure').first().isVisible(),
+                true,
+                `${path} says what is wrong`,
+            );
+            s.t.same(await odd.locator('main img').count(), 0, `${path} makes no element`);
+            await s.close(odd);
+        }
+    },
+
+    /** The service goes away while a page is open, and comes back. */
+    async server_down(s) {
+        const page = await s.open('/', { silent: false });
+        const { port } = new URL(s.service.url);
+        await s.service.stop();
+        await page.getByRole('link', { name: 'Libraries' }).click();
+        await page.getByText('The service does not answer. It is asked again').waitFor();
+        await page.screenshot({ path: `${s.screens}/server-down.png`, fullPage: true });
+        await page.getByRole('link', { name: 'Packages' }).click();
+        await page
+            .getByText(/script cannot be had|does not answer/)
+            .first()
+            .waitFor();
+        await page.goBack();
+        s.service = await new Service(s.build, s.scratch, `127.0.0.1:${port}`).ready();
+        await page.waitForFunction(
+            () => document.querySelectorAll('#offenders ~ table tbody tr').length > 40,
+            undefined,
+            { timeout: 20000 },
+        );
+        await s.service.planned();
+        await s.close(page);
+    },
+
+    /** No index, an index of nothing. */
+    async empty(s) {
+        const at = `${s.scratch}/empty`;
+        mkdirSync(`${at}/root/nix/store`, { recursive: true });
+        const service = await new Service(s.build, at).ready('/healthz');
+        const page = await s.open('/', { silent: false, url: service.url });
+        await page
+            .getByText(/Not yet: /)
+            .first()
+            .waitFor();
+        await page.screenshot({ path: `${s.screens}/no-index.png`, fullPage: true });
+        scan(s.build, at);
+        await page.getByText('There are no programs in this index.').waitFor({ timeout: 20000 });
+        await s.look(page, 'empty');
+        for (const path of ['/packages', '/findings', '/directories', '/compare', '/jobs']) {
+            const other = await s.open(path, { url: service.url });
+            const said = (await other.locator('main').textContent()) ?? '';
+            s.t.check(
+                /There are no|Nothing was found|No start looks|nothing but the index|No job/.test(
+                    said,
+                ),
+                `${path} of nothing: ${said.slice(0, 200)}`,
+            );
+            await s.close(other);
+        }
+        await s.close(page);
+        await service.stop();
+    },
+
+    /** A job is seen while it runs. */
+    async jobs(s) {
+        const page = await s.open('/jobs');
+        /** @type {any} */
+        const job = {
+            id: 77,
+            state: 'running',
+            name: 'nightly',
+            store: '/nix/store',
+            paths: [],
+            created: '2026-11-30T12:00:00Z',
+            started: '2026-11-30T12:00:01Z',
+            ended: null,
+            attempts: 2,
+            progress: { label: 'scanning', done: 250, total: 1000 },
+            result: null,
+            incomplete: false,
+            error: null,
+            audit: null,
+        };
+        await page.route('**/api/v1/jobs', (route) => route.fulfill({ json: { items: [job] } }));
+        await page.locator('progress').waitFor({ timeout: 15000 });
+        s.t.same(await page.locator('progress').getAttribute('value'), '250', 'how far it is');
+        await page.getByText('scanning: 250 of 1,000').waitFor();
+        await page.getByText('1 job under way').waitFor({ timeout: 15000 });
+        await s.look(page, 'job-running');
+        job.progress.done = 900;
+        await page.getByText('scanning: 900 of 1,000').waitFor();
+        await page.unroute('**/api/v1/jobs');
+        await page.getByText('before').first().waitFor({ timeout: 15000 });
+        await s.close(page);
+    },
+
+    /** On paper there is what is to be read. */
+    async print(s) {
+        const page = await s.open('/');
+        await page.emulateMedia({ media: 'print' });
+        s.t.same(await page.locator('.filters').isVisible(), false, 'fields are not printed');
+        s.t.same(await page.locator('#offenders ~ table').isVisible(), true, 'the table is');
+        await page.pdf({ path: `${s.screens}/overview.pdf` });
+        await s.close(page);
+    },
+
     async no_scripts(s) {
         const page = await s.browser
             .newContext({ javaScriptEnabled: false })
@@ -230,8 +565,25 @@ const tests = {
 
 /** The pages, by name. @param {Scene} s @returns {Promise<Record<string, string>>} */
 async function pathsOf(s) {
-    void s;
-    return { overview: '/' };
+    const program = await idOf(s, STORMY);
+    return {
+        overview: '/',
+        program: `/programs/${program}?why=ld-preload:farm%20lifted`,
+        packages: '/packages',
+        package: `/packages/${STORMY.split('/')[3]}`,
+        directories: '/directories',
+        findings: '/findings',
+        rule: '/findings?rule=needed-unresolved',
+        compare: '/compare',
+        strategies: `/compare?program=${program}`,
+        jobs: '/jobs',
+    };
+}
+
+/** A program's id by the end of its path. @param {Scene} s @param {string} path */
+async function idOf(s, path) {
+    const { items } = await s.service.json('/programs?limit=1000');
+    return items.find((/** @type {any} */ item) => item.path.endsWith(path)).id;
 }
 
 /** @param {Report} t @param {any} options */

@@ -34,7 +34,14 @@ export async function sources(t, modules, wanted) {
     let size = 0;
     for (const path of served) {
         const text = readFileSync(path);
-        size += gzipSync(text, { level: 9 }).length;
+        if (!path.endsWith('licences.txt')) size += gzipSync(text, { level: 9 }).length;
+        if (path.endsWith('.js') && !path.includes('/vendor/')) {
+            const lines = (/** @type {string} */ at) => readFileSync(at, 'utf8').split('\n').length;
+            const source = `web${path.slice(SITE.length)}`;
+            t.same(lines(path), lines(source), `${path}: lines as in ${source}`);
+            const parsed = spawnSync('node', ['--check', '--input-type=module'], { input: text });
+            t.check(parsed.status === 0, `${path} is no module: ${parsed.stderr}`);
+        }
         const outside = /(?:from|import|src=|href=|url\(|fetch\()\s*\(?["'](?:https?:)?\/\//.exec(
             text.toString(),
         );

@@ -7,7 +7,7 @@ const GLIBC = '/nix/store/0000000000000000000000000000glbc-glibc-2.38';
 const LIBRARIES = 24;
 const SMALL = 64; // programs, so that lists have pages
 
-const dir = (/** @type {number} */ n) =>
+export const dir = (/** @type {number} */ n) =>
     `/nix/store/00000000000000000000000000${String(n).padStart(4, '0')}ib-part${n}-1.${n}`;
 const soname = (/** @type {number} */ n) => `libpart${n}.so.${n}`;
 
