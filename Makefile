@@ -3,6 +3,7 @@
 #   make                 build/stormlint (MODE=release; also debug asan tsan cover)
 #   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
+#   make test-nix        what touches Nix, with another one than the machine's: NIX=DIR of its programs
 #   make bench-http      what a request costs, beside a bare server
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
@@ -16,6 +17,7 @@
 MODE   ?= release
 CC     := $(if $(filter default,$(origin CC)),gcc,$(CC))
 O      := build/$(MODE)
+PKG_CONFIG ?= pkg-config
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
 # what reaches other machines: not in stormlint-apply
@@ -45,13 +47,13 @@ MODE_tsan    := -O1 -g3 -fsanitize=thread
 MODE_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined
 MODE_cover   := -O0 -g3 --coverage
 
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) $(NET_PKGS) 2>/dev/null)
-PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(NET_PKGS) 2>/dev/null)
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
 CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL)"' $(PKG_CFLAGS)
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
-NET_LIBS := $(shell pkg-config --libs $(NET_PKGS) 2>/dev/null)
+NET_LIBS := $(shell $(PKG_CONFIG) --libs $(NET_PKGS) 2>/dev/null)
 
 # the dashboard's sources; empty: without it
 WEB    ?= web
@@ -238,6 +240,11 @@ test: deps
 	+@$(MAKE) --no-print-directory MODE=asan test-programs
 	@MAKE='$(MAKE)' tests/run $(O) build/asan
 
+# with a newer Nix than the machine's: nothing else here knows one, so `make test` does not do it
+test-nix: all resolver
+	@NIX='$(abspath $(NIX))' tests/closures/run $(O)
+	@NIX='$(abspath $(NIX))' tests/nix/run $(O)
+
 # random trees under the real loader: make fuzz-loader SEED=1 COUNT=10000 [LOADER=FILE]
 fuzz-loader: $(O)/tests/random
 	@$< $(or $(SEED),1) $(or $(COUNT),1000) $(if $(LOADER),--loader $(LOADER))
@@ -343,7 +350,7 @@ help:
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all apply-world demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+.PHONY: all apply-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
         lint tidy fmt layers install deps bench bench-http bench-scale npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

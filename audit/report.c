@@ -9,19 +9,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-size_t report_judge(const struct audit *audit, enum severity fail_on, struct arena *arena,
-                    const char ***ret_over)
+static void add_sentence(struct arena *arena, const char ***over, size_t *n, const char *text)
 {
-    size_t n = 0;
+    *over = arena_grow(arena, *over, *n, sizeof(**over));
+    (*over)[(*n)++] = text;
+}
 
-    for (enum severity s = fail_on; s <= SEVERITY_ERROR; s++)
-        n += audit_count(audit, s);
-    if (n == 0)
-        return 0;
-    *ret_over = arena_alloc(arena, sizeof(**ret_over));
-    (*ret_over)[0] =
-        arena_printf(arena, "%zu findings of severity %s or worse", n, severity_name(fail_on));
-    return 1;
+size_t report_judge(const struct audit *audit, const struct report_limits *limits,
+                    struct arena *arena, const char ***ret_over)
+{
+    size_t found = 0, offenders = 0, n = 0;
+
+    for (enum severity s = limits->fail_on; s <= SEVERITY_ERROR; s++)
+        found += audit_count(audit, s);
+    for (size_t i = 0; i < audit->n_programs; i++)
+        offenders += audit_is_offender(audit, &audit->program[i]);
+    if (found && !limits->never_fail)
+        add_sentence(arena, ret_over, &n,
+                     arena_printf(arena, "%zu findings of severity %s or worse", found,
+                                  severity_name(limits->fail_on)));
+    if (limits->limits_offenders && offenders > limits->max_offenders)
+        add_sentence(arena, ret_over, &n,
+                     arena_printf(arena,
+                                  "%zu programs make more than %u failed opens at their start; "
+                                  "%zu may",
+                                  offenders, audit->probe_budget, limits->max_offenders));
+    return n;
 }
 
 /* ---- the files beside the page */

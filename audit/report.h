@@ -23,9 +23,17 @@ struct report {
 
 MUST_CHECK int report_write(const struct report *report, struct err *err);
 
-/* Why an audit by itself is over the budget: open findings from `fail_on` on. */
-size_t report_judge(const struct audit *audit, enum severity fail_on, struct arena *arena,
-                    const char ***ret_over);
+/* What an audit by itself may have. */
+struct report_limits {
+    enum severity fail_on; /* open findings from this severity on are over the budget ... */
+    bool never_fail;       /* ... or none is */
+    bool limits_offenders; /* `max_offenders` counts */
+    size_t max_offenders;  /* programs over the audit's budget of failed opens */
+};
+
+/* Why an audit by itself is over the budget: sentences, in the arena; their number. */
+size_t report_judge(const struct audit *audit, const struct report_limits *limits,
+                    struct arena *arena, const char ***ret_over);
 
 /* ---- report_html.c */
 MUST_CHECK int report_html(const struct report *report, FILE *to, struct err *err);

@@ -7,20 +7,34 @@
 #include "cli/command.h"
 #include "cli/diffing.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct report_arguments {
     struct diff_limits limits;
+    struct report_limits alone;
     const char *audit, *against, *dir;
 };
 
-enum { OPT_AGAINST = 0x200 };
+enum { OPT_AGAINST = 0x200, OPT_MAX_OFFENDERS };
 
 static const struct argp_option rows[] = {
     {"output", 'o', "DIR", 0, "Where the report is written", 0},
     {"against", OPT_AGAINST, "AUDIT", 0, "Also tell what changed since this earlier audit", 0},
+    {"max-offenders", OPT_MAX_OFFENDERS, "N", 0,
+     "Budget: programs over the audit's --probe-budget (default: any)", 0},
     {0},
 };
+
+static size_t number(const char *text, const struct argp_state *state)
+{
+    char *end;
+    const unsigned long n = strtoul(text, &end, 10);
+
+    if (end == text || *end || *text == '-')
+        argp_error(state, "--max-offenders wants a number, not '%s'", text);
+    return n;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -35,6 +49,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_AGAINST:
         a->against = arg;
+        return 0;
+    case OPT_MAX_OFFENDERS:
+        a->alone.limits_offenders = true;
+        a->alone.max_offenders = number(arg, state);
         return 0;
     case ARGP_KEY_ARG:
         if (a->audit)
@@ -59,7 +77,8 @@ static const struct argp argp = {
     .doc = "Write a report of an audit: index.html (one page, no scripts), the audit, its findings "
            "as SARIF, what to do as plan.json, and what Hydra wants in nix-support.\v"
            "It is over the budget when the differences to --against are (see 'stormlint diff'), "
-           "or without that, when there are findings from --fail-on on. "
+           "or without that, when there are findings from --fail-on on, or more programs than "
+           "--max-offenders over the budget of failed opens. "
            "Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an audit "
            "cannot be read.",
     .children = children,
@@ -88,8 +107,13 @@ static int report(const struct report_arguments *a, struct arena *arena, struct 
         report.diff = &diff;
         report.over = diff.over;
         report.n_over = diff.n_over;
-    } else if (!a->limits.never_fail) {
-        report.n_over = report_judge(&audit, a->limits.fail_on, arena, &report.over);
+    } else {
+        const struct report_limits limits = {.fail_on = a->limits.fail_on,
+                                             .never_fail = a->limits.never_fail,
+                                             .limits_offenders = a->alone.limits_offenders,
+                                             .max_offenders = a->alone.max_offenders};
+
+        report.n_over = report_judge(&audit, &limits, arena, &report.over);
     }
     if (report_write(&report, err) < 0)
         return EXIT_FAILED;

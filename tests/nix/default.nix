@@ -199,5 +199,5 @@ in
       done
     '';
   };
-  inherit glibc l0 rest;
+  inherit app glibc l0 rest;
 }

@@ -6,6 +6,7 @@ set -e
 export PATH=$tools
 
 preFixupHooks=() fixupOutputHooks=() postFixupHooks=()
+export CC=gcc
 
 if [[ -n ${NIX_ATTRS_SH_FILE:-} ]]; then
     # shellcheck disable=SC1090
@@ -36,17 +37,30 @@ runHook() {
     done
 }
 
-# Native inputs are sourced before the others, each kind in its order, with their offset.
+# Native inputs are sourced before the others, each kind in its order, with their offset. A file is a
+# hook; a package may have one, programs, and inputs of its own to bring along.
 sourceHooks() {
-    local input
     hostOffset=$1
     shift
-    for input; do
-        if [[ -f $input ]]; then
-            # shellcheck disable=SC1090
-            source "$input"
-        fi
-    done
+    local input
+    for input; do takeInput "$input"; done
+}
+
+takeInput() {
+    local more
+    if [[ -f $1 ]]; then
+        # shellcheck disable=SC1090
+        source "$1"
+        return 0
+    fi
+    if [[ -d $1/bin ]]; then PATH=$1/bin:$PATH; fi
+    if [[ -f $1/nix-support/propagated-build-inputs ]]; then
+        for more in $(<"$1/nix-support/propagated-build-inputs"); do takeInput "$more"; done
+    fi
+    if [[ -f $1/nix-support/setup-hook ]]; then
+        # shellcheck disable=SC1091
+        source "$1/nix-support/setup-hook"
+    fi
 }
 
 _shrink() { # what fixupOutput does to run paths, and to symbols
@@ -81,6 +95,28 @@ fixup() {
     runHook postFixup
 }
 
+# nixpkgs' phases for what has a Makefile, or a buildPhase of its own
+patchShebangs() { :; }
+
+# shellcheck disable=SC2086,SC2128,SC2154 # lists of words; what the derivation sets
+phases() {
+    local -a flags
+    if [[ -n ${NIX_ATTRS_SH_FILE:-} ]]; then flags=("${makeFlags[@]}"); else flags=(${makeFlags:-}); fi
+    if [[ -z ${dontUnpack:-} ]]; then
+        cp -r "$src" source
+        chmod -R u+w source
+        cd source
+    fi
+    eval "${postPatch:-}"
+    eval "${preBuild:-}"
+    if [[ -n ${buildPhase:-} ]]; then
+        eval "$buildPhase"
+    else
+        make "${flags[@]}"
+        make install "${flags[@]}"
+    fi
+}
+
 # shellcheck disable=SC2086,SC2128,SC2154 # lists of words; what the derivation sets
 main() {
     if [[ -n ${NIX_ATTRS_SH_FILE:-} ]]; then
@@ -91,10 +127,15 @@ main() {
         sourceHooks 0 $buildInputs
     fi
     postFixupHooks+=(_noBrokenSymlinks)
-    eval "$build"
+    if [[ -n ${buildCommand:-} ]]; then
+        eval "$buildCommand"
+        return 0
+    fi
+    if [[ -n ${build:-} ]]; then eval "$build"; else phases; fi
     fixup
     if [[ -n ${again:-} ]]; then runHook postFixup; fi
     if [[ -n ${installCheck:-} ]]; then eval "$installCheck"; fi
+    if [[ -n ${installCheckPhase:-} ]]; then eval "$installCheckPhase"; fi
 }
 
 main
