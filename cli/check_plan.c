@@ -11,6 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Where an object of a plan lies below a directory: as apply puts it there. */
+static const char *path_in(struct arena *arena, const char *dir, const struct plan_object *object)
+{
+    return str_join(arena, dir, *object->path == '/' ? str_base(object->path) : object->path);
+}
+
 int check_plan_read(const char *path, const char *where, struct arena *arena,
                     struct planned_list *ret_list, struct err *err)
 {
@@ -32,8 +38,8 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
         if (!object->expect.interp)
             continue;
         planned[n++] = (struct planned){
-            .program = dir ? str_join(arena, options_absolute(arena, dir + 1), object->path)
-                           : object->program,
+            .program =
+                dir ? path_in(arena, options_absolute(arena, dir + 1), object) : object->program,
             .plan = plan,
             .object = object,
         };
@@ -101,8 +107,7 @@ const char *check_plan_unedited(const struct planned *p, const char *before, str
                                 const char **ret_why)
 {
     const struct plan_object *of = p->object;
-    const char *path =
-        before ? str_join(arena, before, of->path + (*of->path == '/')) : of->program;
+    const char *path = before ? path_in(arena, before, of) : of->program;
     const char *hint = before ? "" : " (--before DIR: the package as it was)";
     CLEANUP(world_closep) struct world *world = NULL;
     const struct object *object;

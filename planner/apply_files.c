@@ -30,14 +30,21 @@ void files_close(const int *fd)
 
 /* ---- places */
 
+/* Copies lie as in their package; what is in none lies as beside its program. */
+static const char *copy_path(const struct apply *apply, const struct target *t, const char *path)
+{
+    const char *program = t->subject->path;
+    const size_t len = t->dir ? strlen(t->dir) + 1 : (size_t)(str_base(program) - program);
+
+    return str_join(apply->arena, apply->options->copies, path + len);
+}
+
 const char *disk_path(const struct apply *apply, const struct target *t, const char *path)
 {
     const struct apply_options *o = apply->options;
 
     if (o->copies)
-        return str_join(apply->arena, o->copies,
-                        t->dir && str_starts(path, t->dir) ? path + strlen(t->dir) + 1
-                                                           : str_base(path));
+        return copy_path(apply, t, path);
     return strcmp(o->root, "/") == 0 ? path : arena_printf(apply->arena, "%s%s", o->root, path);
 }
 

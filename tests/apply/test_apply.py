@@ -328,6 +328,26 @@ def test_copies(b):
         raise Failed("a second call makes something else")
 
 
+def test_lone_program(b):
+    """In no package: copies lie as beside the program, and are found there."""
+    lone, out, old = f"{b.dir}/lone", f"{b.dir}/copies", f"{b.dir}/old"
+    os.makedirs(lone)
+    shutil.copy(b.path(), lone)
+    shutil.copytree(lone, old)
+    b.store.plan(b.stormlint, b.plan_file, f"{lone}/app")
+    b.apply("--out", out)
+    if not Elf(f"{out}/app").run_path().startswith(f"{lone}/.stormlint/farm:"):
+        raise Failed(f"the copy's run path is {Elf(f'{out}/app').run_path()}")
+    if not os.path.lexists(f"{out}/.stormlint/farm/lib0.so"):
+        raise Failed(f"there is no farm beside the copy: {os.listdir(out)}")
+    same("copies", sorted(os.listdir(out)), [".stormlint", "app"])
+    shutil.rmtree(lone)
+    shutil.copytree(out, lone, symlinks=True)
+    told, = timed(b, "--plan", b.plan_file, "--before", old)
+    same("unedited", told["unedited"]["program"], f"{old}/app")
+    must(b.stormlint, "check", "--plan", b.plan_file, "--output", f"out={lone}")
+
+
 def test_other_hashes(b):
     """The plan was made for other store paths: it holds for these all the same."""
     other = Store(os.path.join(b.dir, "other"), salt=3)
@@ -697,7 +717,7 @@ TESTS = [test_note, test_closure, test_small, test_budget, test_on_the_spot, tes
          test_in_place, test_check, test_check_time, test_check_time_nothing_planned,
          test_check_time_limit, test_own_library, test_libraries, test_library_breaks_promise,
          test_library_gone, test_log, test_program_over_libraries, test_check_libraries, test_copies,
-         test_other_hashes, test_stale, test_stale_library, test_clash, test_gone,
+         test_lone_program, test_other_hashes, test_stale, test_stale_library, test_clash, test_gone,
          test_broken_promise, test_payload, test_wrong_output, test_hard_links, test_lock,
          test_disk_full, test_inodes_full, test_read_only, test_owner, test_foreign_owner,
          test_json]
