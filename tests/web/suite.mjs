@@ -58,7 +58,7 @@ else if (!has(`${MODULES}/playwright-core`))
     t.skip("the browser's driver is not there: the pages are not looked at (make npm)");
 else {
     const scratch = mkdtempSync(`${tmpdir()}/stormlint-web-`);
-    rmSync(SCREENS, { recursive: true, force: true });
+    if (!wanted.length) rmSync(SCREENS, { recursive: true, force: true });
     mkdirSync(SCREENS, { recursive: true });
     try {
         const { pages } = await import('./pages.mjs');

@@ -52,7 +52,6 @@ export function Table({
     rows,
     sort = null,
     keyOf,
-    rowClass,
     kind = '',
     none = 'Nothing.',
 }) {
@@ -62,11 +61,10 @@ export function Table({
         <tbody role="rowgroup">
             ${rows.map(
                 (row) =>
-                    html`<tr role="row" data-row key=${keyOf(row)}>${columns.map(
-                        (column) =>
-                            column.main
-                                ? html`<th role="rowheader" scope="row" class="main">${column.cell(row)}</th>`
-                                : html`<td role="cell" class=${column.num ? 'num' : ''} data-label=${column.label}>${column.cell(row)}</td>`,
+                    html`<tr role="row" data-row key=${keyOf(row)}>${columns.map((column) =>
+                        column.main
+                            ? html`<th role="rowheader" scope="row" class="main">${column.cell(row)}</th>`
+                            : html`<td role="cell" class=${column.num ? 'num' : ''} data-label=${column.label}>${column.cell(row)}</td>`,
                     )}</tr>`,
             )}
             ${!rows.length && html`<tr role="row"><td role="cell" colspan=${columns.length} class="none">${none}</td></tr>`}
