@@ -46,6 +46,16 @@ void check_soname_absolute(struct check *check)
 
 /* ---- in one process */
 
+/* Was it found by LD_LIBRARY_PATH, which is there to go before what is meant? */
+static bool is_put_first(const struct trace *t, const struct loaded *loaded)
+{
+    for (size_t i = 0; i < t->n_requests; i++)
+        if (t->request[i].answer >= 0 && &t->loaded[t->request[i].answer] == loaded &&
+            t->request[i].stage == STAGE_LIBRARY_PATH)
+            return true;
+    return false;
+}
+
 /*
  * Somebody asks for a name, is given what is in memory under it, and by itself would have got
  * another file.
@@ -60,6 +70,8 @@ static void clash(struct check *check, const struct lint_object *asker, size_t n
 
     if (!meant || !given->node || same_build(meant, given->node))
         return;
+    if (is_put_first(check->trace, given))
+        return; /* another rule's, and meant */
     if (given->object && given->object->ldso)
         return; /* which loader it is, nobody's run path decides */
     f = report_object(check, check->object, shown(check, soname),
