@@ -6,16 +6,16 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *title;
+    const char *name, *title, *several;
 } changes[] = {
-    [CHANGE_NEW_OFFENDER] = {"new-offender", "New offenders"},
-    [CHANGE_BROKEN] = {"broken", "Does not start any more"},
-    [CHANGE_WORSE] = {"worse", "Worse"},
-    [CHANGE_BETTER] = {"better", "Better"},
-    [CHANGE_FIXED] = {"fixed", "No longer over the budget"},
-    [CHANGE_REPAIRED] = {"repaired", "Starts again"},
-    [CHANGE_ADDED] = {"added", "New programs"},
-    [CHANGE_REMOVED] = {"removed", "Programs that are gone"},
+    [CHANGE_NEW_OFFENDER] = {"new-offender", "New offenders", "new offenders"},
+    [CHANGE_BROKEN] = {"broken", "Does not start any more", "do not start any more"},
+    [CHANGE_WORSE] = {"worse", "Worse", "worse"},
+    [CHANGE_BETTER] = {"better", "Better", "better"},
+    [CHANGE_FIXED] = {"fixed", "No longer over the budget", "no longer over the budget"},
+    [CHANGE_REPAIRED] = {"repaired", "Starts again", "start again"},
+    [CHANGE_ADDED] = {"added", "New programs", "new"},
+    [CHANGE_REMOVED] = {"removed", "Programs that are gone", "gone"},
 };
 
 const char *change_name(enum change change)
@@ -26,6 +26,11 @@ const char *change_name(enum change change)
 const char *change_title(enum change change)
 {
     return changes[change].title;
+}
+
+const char *change_several(enum change change)
+{
+    return changes[change].several;
 }
 
 /* ---- matching two lists by key, equal versions first */

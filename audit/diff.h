@@ -64,6 +64,8 @@ void diff_make(const struct audit *a, const struct audit *b, const struct diff_l
 
 const char *change_name(enum change change);  /* "new-offender", ... */
 const char *change_title(enum change change); /* "New offenders" */
+/* Behind a number of programs: "new offenders". */
+const char *change_several(enum change change);
 
 /* ---- diff_format.c */
 

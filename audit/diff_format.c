@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { MARKDOWN_ROWS = 10 };
+enum { MARKDOWN_ROWS = 10, TEXT_PROGRAMS = 50, TEXT_FINDINGS = 20 };
 
 static const struct audit_program *either(const struct diff_program *p)
 {
@@ -124,36 +124,70 @@ static void text_totals(const struct diff *d, FILE *to, struct arena *arena)
             d->n_same_programs);
     for (enum change c = 0; c < N_CHANGES; c++)
         if (d->count[c])
-            fprintf(to, ", %zu %s", d->count[c], change_name(c));
+            fprintf(to, ", %zu %s", d->count[c], change_several(c));
     fprintf(to, "\npackages: %zu -> %zu; %zu added, %zu removed, %zu of another version\n",
             d->a->n_packages, d->b->n_packages, d->n_added, d->n_removed, d->n_updated);
     fprintf(to, "findings: %zu new, %zu fixed\n", d->n_new, d->n_fixed);
 }
 
+static void text_more(size_t n, size_t shown, FILE *to)
+{
+    if (n > shown)
+        fprintf(to, "  ... and %zu more (--format json has all)\n", n - shown);
+}
+
+/* The largest changes of each kind. */
+static void text_programs(const struct diff *d, FILE *to, struct arena *arena)
+{
+    size_t n = 0; /* of this kind */
+
+    for (size_t i = 0; i < d->n_programs; i++) {
+        const struct diff_program *p = &d->program[i];
+
+        if (i == 0 || p->change != p[-1].change) {
+            fprintf(to, "\n%s:\n", change_title(p->change));
+            n = 0;
+        }
+        if (++n <= TEXT_PROGRAMS)
+            fprintf(to, "  %6s -> %6s  %s%s%s\n", calls(p->before, arena), calls(p->after, arena),
+                    str_escape(arena, either(p)->key), p->change == CHANGE_BROKEN ? ": " : "",
+                    p->change == CHANGE_BROKEN ? str_escape(arena, p->after->exit) : "");
+        if (i + 1 == d->n_programs || p[1].change != p->change)
+            text_more(n, TEXT_PROGRAMS, to);
+    }
+}
+
+static bool same_kind(const struct audit_finding *a, const struct audit_finding *b)
+{
+    return a->severity == b->severity && !strcmp(a->code, b->code);
+}
+
+/* Some of each rule. */
+static void text_findings(const char *word, const struct audit_finding *const *item, size_t n_items,
+                          FILE *to, struct arena *arena)
+{
+    size_t n = 0; /* of this rule */
+
+    for (size_t i = 0; i < n_items; i++) {
+        const struct audit_finding *f = item[i];
+
+        n = i && same_kind(f, item[i - 1]) ? n + 1 : 1;
+        if (n <= TEXT_FINDINGS)
+            fprintf(to, "  %s %s[%s] %s: %s\n", word, severity_name(f->severity), f->code,
+                    str_escape(arena, f->identity), str_escape(arena, f->message));
+        if (i + 1 == n_items || !same_kind(f, item[i + 1]))
+            text_more(n, TEXT_FINDINGS, to);
+    }
+}
+
 void diff_text(const struct diff *diff, FILE *to, struct arena *arena)
 {
-    enum change last = N_CHANGES;
-
     text_totals(diff, to, arena);
-    for (size_t i = 0; i < diff->n_programs; i++) {
-        const struct diff_program *p = &diff->program[i];
-
-        if (p->change != last)
-            fprintf(to, "\n%s:\n", change_title(p->change));
-        last = p->change;
-        fprintf(to, "  %6s -> %6s  %s%s%s\n", calls(p->before, arena), calls(p->after, arena),
-                str_escape(arena, either(p)->key), p->change == CHANGE_BROKEN ? ": " : "",
-                p->change == CHANGE_BROKEN ? str_escape(arena, p->after->exit) : "");
-    }
-    for (size_t i = 0; i < diff->n_new; i++)
-        fprintf(to, "%s  new %s[%s] %s: %s\n", i ? "" : "\nFindings:\n",
-                severity_name(diff->new_finding[i]->severity), diff->new_finding[i]->code,
-                str_escape(arena, diff->new_finding[i]->identity),
-                str_escape(arena, diff->new_finding[i]->message));
-    for (size_t i = 0; i < diff->n_fixed; i++)
-        fprintf(to, "%s  fixed %s[%s] %s\n", i || diff->n_new ? "" : "\nFindings:\n",
-                severity_name(diff->fixed_finding[i]->severity), diff->fixed_finding[i]->code,
-                str_escape(arena, diff->fixed_finding[i]->identity));
+    text_programs(diff, to, arena);
+    if (diff->n_new || diff->n_fixed)
+        fputs("\nFindings:\n", to);
+    text_findings("new", diff->new_finding, diff->n_new, to, arena);
+    text_findings("fixed", diff->fixed_finding, diff->n_fixed, to, arena);
     for (size_t i = 0; i < diff->n_packages; i++) {
         const struct diff_package *p = &diff->package[i];
 
@@ -163,10 +197,7 @@ void diff_text(const struct diff *diff, FILE *to, struct arena *arena)
                 p->after ? str_escape(arena, p->after->version) : "-");
     }
     for (size_t i = 0; i < diff->n_over; i++)
-        fprintf(to,
-                "%s"
-                "over the budget: %s\n",
-                i ? "" : "\n", diff->over[i]);
+        fprintf(to, "%sover the budget: %s\n", i ? "" : "\n", diff->over[i]);
 }
 
 /* ---- Markdown */
@@ -227,7 +258,7 @@ void diff_markdown(const struct diff *diff, FILE *to, struct arena *arena)
             (long long)after - (long long)before, diff->b->n_programs);
     for (enum change c = 0; c < CHANGE_ADDED; c++)
         if (diff->count[c])
-            fprintf(to, "; %zu %s", diff->count[c], change_name(c));
+            fprintf(to, "; %zu %s", diff->count[c], change_several(c));
     fprintf(to, ". Findings: %zu new, %zu fixed. Packages: +%zu −%zu, %zu updated.\n", diff->n_new,
             diff->n_fixed, diff->n_added, diff->n_removed, diff->n_updated);
     markdown_programs(diff, to, arena);
