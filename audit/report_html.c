@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PROGRAMS = 300, MAX_DETAILS = 150, MAX_FINDINGS = 400, MAX_CHANGES = 200 };
+enum { MAX_PROGRAMS = 300, MAX_DETAILS = 150, MAX_FINDINGS = 400, MAX_CHANGES = 50 };
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1c2024;--soft:#5d6670;--line:#d8dde2;--page:#fff;"
     "--card:#f5f7f9;--bad:#b3261e;--warn:#8a5a00;--good:#1a7f37;--bar:#3b6fb6}\n"
-    "@media(prefers-color-scheme:dark){:root{--ink:#e4e8ec;--soft:#98a2ad;--line:#333a41;"
+    "@media screen and "
+    "(prefers-color-scheme:dark){:root{--ink:#e4e8ec;--soft:#98a2ad;--line:#333a41;"
     "--page:#14171a;--card:#1d2226;--bad:#ff8a80;--warn:#e8b95a;--good:#6fd08c;--bar:#7aa7e8}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);"
     "max-width:76rem;margin:0 auto;padding:1.5rem}\n"
@@ -23,7 +24,7 @@ static const char style[] =
     "p.sub,caption,td.soft,.soft{color:var(--soft)}caption{text-align:left;padding:.25rem 0}\n"
     "ul.sums{display:flex;flex-wrap:wrap;gap:.75rem;list-style:none;padding:0}\n"
     "ul.sums li{background:var(--card);border:1px solid var(--line);border-radius:.4rem;"
-    "padding:.6rem .9rem;min-width:8rem}ul.sums b{display:block;font-size:1.35rem}\n"
+    "padding:.6rem .9rem;flex:1 1 8rem}ul.sums b{display:block;font-size:1.35rem}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92em}\n"
     "th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;"
     "border-bottom:1px solid var(--line)}\n"
@@ -34,6 +35,9 @@ static const char style[] =
     ".bar{display:block;height:.3rem;background:var(--bar);border-radius:.15rem;min-width:1px}\n"
     "details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}\n"
     ".over{border-left:.3rem solid var(--bad);background:var(--card);padding:.6rem .9rem}\n"
+    "a{color:var(--bar)}table+table,.scroll+.scroll{margin-top:1rem}\n"
+    "@media(max-width:40rem){body{padding:1rem .75rem}th.n{white-space:normal}"
+    "td:first-child code{display:block;min-width:9rem}}\n"
     "@media print{body{max-width:none;padding:0;font-size:10pt}details{break-inside:avoid}"
     ".scroll{overflow:visible}a{color:inherit}}\n";
 
@@ -115,19 +119,38 @@ static void print_sums(const struct report *r, FILE *to)
     fputs("</ul>\n", to);
 }
 
+static const char FINDING_COLUMNS[] = "<th>severity</th><th>rule</th><th>where and what</th>";
+
+static void finding_row(const struct report *r, FILE *to, const struct audit_finding *f)
+{
+    const bool open = !f->standing || !strcmp(f->standing, "open");
+
+    fprintf(to, "<tr><td class=\"%s\">%s%s%s</td><td>%s</td><td><code>%s</code><br>%s</td></tr>\n",
+            severity_name(f->severity), severity_name(f->severity), open ? "" : ", ",
+            open ? "" : html(r, f->standing), html(r, f->rule), html(r, f->identity),
+            html(r, f->message));
+}
+
 /* ---- since the last audit */
 
-static void print_changes(const struct report *r, FILE *to)
+static void print_new_findings(const struct report *r, FILE *to)
+{
+    const struct diff *d = r->diff;
+    const size_t n = d->n_new < MAX_CHANGES ? d->n_new : MAX_CHANGES;
+
+    if (n == 0)
+        return;
+    table_start(to, "New findings, errors first", n, d->n_new, FINDING_COLUMNS);
+    for (size_t i = 0; i < n; i++)
+        finding_row(r, to, d->new_finding[i]);
+    table_end(to);
+}
+
+static void print_changed_programs(const struct report *r, FILE *to)
 {
     const struct diff *d = r->diff;
     const size_t n = d->n_programs < MAX_CHANGES ? d->n_programs : MAX_CHANGES;
 
-    fprintf(to,
-            "<h2>Since %s</h2>\n<p>Failed calls: %llu before, %llu now. Findings: %zu new, %zu "
-            "fixed. Packages: %zu added, %zu removed, %zu of another version.</p>\n",
-            html(r, d->a->name), (unsigned long long)audit_failed(d->a),
-            (unsigned long long)audit_failed(d->b), d->n_new, d->n_fixed, d->n_added, d->n_removed,
-            d->n_updated);
     if (n == 0)
         return;
     table_start(to, "Programs that changed", n, d->n_programs,
@@ -150,6 +173,20 @@ static void print_changes(const struct report *r, FILE *to)
             fputs("<td class=\"n\">-</td></tr>\n", to);
     }
     table_end(to);
+}
+
+static void print_changes(const struct report *r, FILE *to)
+{
+    const struct diff *d = r->diff;
+
+    fprintf(to,
+            "<h2>Since %s</h2>\n<p>Failed calls: %llu before, %llu now. Findings: %zu new, %zu "
+            "fixed. Packages: %zu added, %zu removed, %zu of another version.</p>\n",
+            html(r, d->a->name), (unsigned long long)audit_failed(d->a),
+            (unsigned long long)audit_failed(d->b), d->n_new, d->n_fixed, d->n_added, d->n_removed,
+            d->n_updated);
+    print_changed_programs(r, to);
+    print_new_findings(r, to);
 }
 
 /* ---- programs */
@@ -287,19 +324,9 @@ static void print_findings(const struct report *r, FILE *to)
     fputs("<h2>Findings</h2>\n", to);
     print_rules(r, to);
     if (n) {
-        table_start(to, "Each, errors first", n, a->n_findings,
-                    "<th>severity</th><th>rule</th><th>where and what</th>");
-        for (size_t i = 0; i < n; i++) {
-            const struct audit_finding *f = &a->finding[i];
-
-            fprintf(
-                to,
-                "<tr><td class=\"%s\">%s%s%s</td><td>%s</td><td><code>%s</code><br>%s</td></tr>\n",
-                severity_name(f->severity), severity_name(f->severity),
-                f->standing && strcmp(f->standing, "open") != 0 ? ", " : "",
-                f->standing && strcmp(f->standing, "open") != 0 ? html(r, f->standing) : "",
-                html(r, f->rule), html(r, f->identity), html(r, f->message));
-        }
+        table_start(to, "Each, errors first", n, a->n_findings, FINDING_COLUMNS);
+        for (size_t i = 0; i < n; i++)
+            finding_row(r, to, &a->finding[i]);
         table_end(to);
     }
     for (size_t i = 0; i < a->n_unasked; i++)
