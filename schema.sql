@@ -148,6 +148,7 @@ CREATE TABLE ldso (
     libc    INTEGER NOT NULL,           -- 1 glibc, 2 musl, 3 neither
     version TEXT,                       -- '2.36'; NULL: cannot be told
     debian  INTEGER NOT NULL,           -- 1: carries Debian's patches
+    normalises INTEGER NOT NULL,        -- 1: searches $ORIGIN of set-id programs normalised
     reads_note INTEGER NOT NULL,        -- reader of the resolution note: 0 none, 1 first patch, 2 second
     system_dirs TEXT NOT NULL,          -- ':'-separated, in search order
     cache   TEXT,                       -- cache file

@@ -86,12 +86,6 @@ struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir,
     return dir->at[cap];
 }
 
-/*
- * Debian's loaders use the normalised path of a set-id program's $ORIGIN component, not only
- * judge it: seen in 2.41 and 2.43, not in 2.36. Upstream's never do.
- */
-enum { V_DEBIAN_NORMALISES = 41 };
-
 /* Lexical normalisation, as secure mode does it: "." and ".." resolved, one slash at the end. */
 static const char *normalised(struct arena *arena, const char *path)
 {
@@ -146,7 +140,7 @@ const char *text_expand(struct loader *loader, struct arena *arena, const char *
     if (loader->secure && owner_is_main && origin) {
         if (!trusted(setup, expanded))
             return NULL;
-        if (setup->profile.debian && setup->profile.version >= V_DEBIAN_NORMALISES)
+        if (setup->profile.normalises)
             return normalised(arena, expanded);
     }
     return expanded;

@@ -10,6 +10,7 @@ enum {
     ASSUMED_GLIBC = 42,      /* what a loader of unknown version is taken for */
     V_HWCAPS = 33,           /* glibc-hwcaps added */
     V_NO_LEGACY = 37,        /* legacy sub-directories gone */
+    V_NORMALISES = 45,       /* $ORIGIN of set-id programs is searched normalised */
     LEGACY_NAMES_MAX = 9,    /* 2^9 combinations: s390x */
 };
 
@@ -262,6 +263,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
     struct cpu fitting;
 
     set_version(arena, ldso, interp_path, &p);
+    p.normalises = ldso->normalises || (p.libc == LIBC_GLIBC && p.version >= V_NORMALISES);
     if (ldso->libc != LIBC_GLIBC && ldso->libc != LIBC_MUSL)
         p.assumed = arena_printf(arena,
                                  "profile unknown, assumed %s: '%s' is neither glibc's "

@@ -24,6 +24,7 @@ struct profile {
     uint8_t abi_versions;   /* LIBC_ABI_MAX: what EI_ABIVERSION must be below */
     bool signed_char;       /* how a cache's keys are compared */
     bool debian;            /* e_machine quirk of section 9 */
+    bool normalises;        /* $ORIGIN of set-id programs: section 14 */
     enum note_reader reader;
     const char *store;        /* "/nix/store/": where a careful reader expects what a note names */
     const char **system_dirs; /* each ends in '/' */

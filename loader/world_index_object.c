@@ -14,8 +14,8 @@ static const char RARE[] =
 static const char TRAIT[] =
     "SELECT imports, layout, tls_size, trailing, load_align, spare_dynamic, origin_string, "
     "build_id, verneed, verdef, dlopen_note, dlopen_string FROM object WHERE id = ?";
-static const char LDSO[] = "SELECT libc, version, debian, reads_note, system_dirs, cache, preload, "
-                           "lib, source FROM ldso WHERE object = ?";
+static const char LDSO[] = "SELECT libc, version, debian, normalises, reads_note, system_dirs, "
+                           "cache, preload, lib, source FROM ldso WHERE object = ?";
 static const char NAMES[] = "SELECT id, text FROM name WHERE id BETWEEN ?1 AND ?2";
 static const char SEARCH_DIRS[] = "SELECT id, text FROM search_dir WHERE id BETWEEN ?1 AND ?2";
 static const char RUN_PATHS[] = "SELECT id, dirs FROM run_path WHERE id BETWEEN ?1 AND ?2";
@@ -250,12 +250,13 @@ static bool read_ldso(struct index_world *iw, int64_t id, struct object *o)
     ldso->libc = (enum libc)stmt_int(s, 0);
     ldso->version = copy(iw, stmt_text(s, 1));
     ldso->debian = stmt_int(s, 2) != 0;
-    ldso->reads_note = (enum note_reader)stmt_int(s, 3);
-    read_system_dirs(iw->world->arena, stmt_text(s, 4), ldso);
-    ldso->cache = copy(iw, stmt_text(s, 5));
-    ldso->preload = copy(iw, stmt_text(s, 6));
-    ldso->lib = copy(iw, stmt_text(s, 7));
-    ldso->source = copy(iw, stmt_text(s, 8));
+    ldso->normalises = stmt_int(s, 3) != 0;
+    ldso->reads_note = (enum note_reader)stmt_int(s, 4);
+    read_system_dirs(iw->world->arena, stmt_text(s, 5), ldso);
+    ldso->cache = copy(iw, stmt_text(s, 6));
+    ldso->preload = copy(iw, stmt_text(s, 7));
+    ldso->lib = copy(iw, stmt_text(s, 8));
+    ldso->source = copy(iw, stmt_text(s, 9));
     stmt_reset(s);
     o->ldso = ldso;
     return true;

@@ -88,7 +88,7 @@ const struct sql index_sql[] = {
     [SQL_OBJECT_ADD] = {"object-add",
                         "INSERT INTO object VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                         "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
-    [SQL_LDSO_ADD] = {"ldso-add", "INSERT INTO ldso VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+    [SQL_LDSO_ADD] = {"ldso-add", "INSERT INTO ldso VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
     [SQL_INODE_ADD] = {"inode-add", "INSERT OR REPLACE INTO inode VALUES (?, ?, ?)"},
     [SQL_INODE_DROP] = {"inode-drop", "DELETE FROM inode WHERE object = ?"},
     [SQL_PROBLEM_ADD] = {"problem-add", "INSERT INTO problem VALUES (?, ?, ?, ?)"},

@@ -320,12 +320,13 @@ static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *
     stmt_bind_int(s, 2, ldso->libc);
     stmt_bind_text(s, 3, ldso->version);
     stmt_bind_int(s, 4, ldso->debian);
-    stmt_bind_int(s, 5, ldso->reads_note);
-    stmt_bind_text(s, 6, dirs.text);
-    stmt_bind_text(s, 7, ldso->cache);
-    stmt_bind_text(s, 8, ldso->preload);
-    stmt_bind_text(s, 9, ldso->lib);
-    stmt_bind_text(s, 10, ldso->source);
+    stmt_bind_int(s, 5, ldso->normalises);
+    stmt_bind_int(s, 6, ldso->reads_note);
+    stmt_bind_text(s, 7, dirs.text);
+    stmt_bind_text(s, 8, ldso->cache);
+    stmt_bind_text(s, 9, ldso->preload);
+    stmt_bind_text(s, 10, ldso->lib);
+    stmt_bind_text(s, 11, ldso->source);
     return stmt_run(s, err);
 }
 

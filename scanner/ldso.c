@@ -224,6 +224,34 @@ static enum note_reader note_reader(const unsigned char *bytes, size_t len, bool
     return memmem(bytes, len, owner, sizeof(owner)) ? READER_B : READER_NONE;
 }
 
+/*
+ * Debian's packages of versions before 2.45 that have the fix of CVE-2026-86805 (section 14), by
+ * the first revision. Its banner is "ld.so (Debian GLIBC 2.41-12+deb13u5) stable release ...".
+ */
+static bool debian_normalises(struct arena *arena, const struct string *banner)
+{
+    static const struct fixed {
+        const char *version, *revision;
+    } table[] =
+        {
+            {"2.41-", "12+deb13u5"},
+            {"2.43-", "7"},
+        },
+      *fixed;
+    static const char mark[] = "(Debian GLIBC ";
+    const char *at = memmem(banner->text, banner->len, mark, sizeof(mark) - 1);
+    const char *end = banner->text + banner->len, *version;
+
+    if (!at)
+        return false;
+    at += sizeof(mark) - 1;
+    version = arena_strndup(arena, at, (size_t)(end - at));
+    for_each (fixed, table)
+        if (str_starts(version, fixed->version))
+            return strverscmp(version + strlen(fixed->version), fixed->revision) >= 0;
+    return false;
+}
+
 static void glibc_string(struct arena *arena, struct ldso *ldso, const struct string *s)
 {
     const char *version = banner_version(arena, s);
@@ -241,6 +269,7 @@ static void glibc_string(struct arena *arena, struct ldso *ldso, const struct st
     else if (memmem(s->text, s->len, "Debian GLIBC", 12) ||
              memmem(s->text, s->len, "debian.org", 10))
         ldso->debian = true;
+    ldso->normalises |= debian_normalises(arena, s);
 }
 
 static void read_glibc(struct arena *arena, struct ldso *ldso, const struct object *object,

@@ -74,6 +74,7 @@ struct ldso {
     enum libc libc;
     const char *version;         /* "2.36", "1.2.5"; NULL: cannot be told */
     bool debian;                 /* carries Debian's patches */
+    bool normalises;             /* searches $ORIGIN of set-id programs normalised (section 14) */
     enum note_reader reads_note; /* told by its strings and constants */
     const char **system_dirs;    /* in search order, each ending in '/' */
     size_t n_system_dirs;

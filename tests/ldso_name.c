@@ -61,6 +61,7 @@ int ldso_by_name(struct arena *arena, const char *name, const char *interp, stru
     ldso.version = arena_strndup(arena, version, (size_t)(rest - version));
     if (strstr(rest, "-ldcache"))
         ldso.reads_note = strstr(rest, "-ldcache_b") ? READER_B : READER_A;
+    ldso.normalises = strstr(rest, "-normalises") != NULL;
     if (str_starts(name, "musl-"))
         ldso.libc = LIBC_MUSL;
     else if (str_starts(name, "glibc-"))

@@ -4,8 +4,9 @@
  *
  *	glibc-2.36-debian	glibc-2.42-nix	glibc-2.42-ldcache-nix	glibc-2.41-fakeintel-debian
  *	glibc-2.36-debian-aarch64-linux-gnu	glibc-2.36-debian-lib32
- *	musl-1.2.5	musl-1.2.5-nix
+ *	glibc-2.41-normalises-debian	musl-1.2.5	musl-1.2.5-nix
  *
+ * "normalises" searches $ORIGIN of set-id programs normalised, as versions from 2.45 on do anyway;
  * "ldcache" reads resolution notes as the first patch does (reader A), "ldcache_b" as the second.
  */
 #pragma once

@@ -70,7 +70,8 @@ static const char *loader_name(const struct judge *judge, struct arena *arena)
     if (ldso->libc == LIBC_MUSL)
         return arena_printf(arena, "musl-%d.%d.%d", version / 10000, version / 100 % 100,
                             version % 100);
-    return arena_printf(arena, "glibc-2.%d%s-%s%s%s", version, ldso->reads_note ? "-ldcache" : "",
+    return arena_printf(arena, "glibc-2.%d%s%s-%s%s%s", version,
+                        ldso->normalises ? "-normalises" : "", ldso->reads_note ? "-ldcache" : "",
                         ldso->debian ? "debian" : "nix", ldso->debian && judge->machine ? "-" : "",
                         ldso->debian && judge->machine ? str_base(ldso->lib) : "");
 }

@@ -90,6 +90,7 @@ static void same_ldso(const struct ldso *a, const struct ldso *b)
     assert_int_equal(a->libc, b->libc);
     same_text(a->version, b->version);
     assert_int_equal(a->debian, b->debian);
+    assert_int_equal(a->normalises, b->normalises);
     assert_int_equal(a->reads_note, b->reads_note);
     assert_int_equal(a->n_system_dirs, b->n_system_dirs);
     for (size_t i = 0; i < a->n_system_dirs; i++)

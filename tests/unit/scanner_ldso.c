@@ -43,6 +43,36 @@ static void debian(void **state)
     assert_string_equal(l->lib, "lib/x86_64-linux-gnu");
 }
 
+/* The fix that lets set-id programs search $ORIGIN normalised, by Debian's revisions. */
+static void normalising(void **state)
+{
+    static const struct row {
+        const char *banner;
+        bool normalises;
+    } rows[] =
+        {
+            {"ld.so (Debian GLIBC 2.36-9+deb12u14) stable release version 2.36.", false},
+            {"ld.so (Debian GLIBC 2.41-12) stable release version 2.41.", false},
+            {"ld.so (Debian GLIBC 2.41-12+deb13u4) stable release version 2.41.", false},
+            {"ld.so (Debian GLIBC 2.41-12+deb13u5) stable release version 2.41.", true},
+            {"ld.so (Debian GLIBC 2.41-12+deb13u10) stable release version 2.41.", true},
+            {"ld.so (Debian GLIBC 2.43-6) stable release version 2.43.", false},
+            {"ld.so (Debian GLIBC 2.43-7) stable release version 2.43.", true},
+            {"ld.so (Debian GLIBC 2.43-12) stable release version 2.43.", true},
+            {"ld.so (GNU libc) stable release version 2.43.", false},
+        },
+      *row;
+
+    (void)state;
+    for_each (row, rows) {
+        CLEANUP(arena_release) struct arena arena = {0};
+        const char *bytes = arena_printf(&arena, "glibc-ld.so.cache1.1 /lib/ %s", row->banner);
+
+        assert_int_equal(look(&arena, "ld-linux-x86-64.so.2", bytes, strlen(bytes) + 1)->normalises,
+                         row->normalises);
+    }
+}
+
 static void nixpkgs(void **state)
 {
     static const char bytes[] =
@@ -129,8 +159,9 @@ static void cut_off(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(debian), cmocka_unit_test(nixpkgs), cmocka_unit_test(old_and_edited),
-        cmocka_unit_test(musl),   cmocka_unit_test(others),  cmocka_unit_test(cut_off),
+        cmocka_unit_test(debian),         cmocka_unit_test(normalising), cmocka_unit_test(nixpkgs),
+        cmocka_unit_test(old_and_edited), cmocka_unit_test(musl),        cmocka_unit_test(others),
+        cmocka_unit_test(cut_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
