@@ -2,6 +2,7 @@
  * The insides of the loader model, grouped by the file that defines them. Nobody outside loader/
  * includes this.
  *
+ *	slots.c    things by name
  *	memo.c     what does not change between runs: directories, images, expansions
  *	judge.c    is this file one for this loader?
  *	run.c      the state of one run and its record
@@ -17,6 +18,7 @@
 #pragma once
 
 #include "loader/loader.h"
+#include "loader/slots.h"
 #include "loader/token.h"
 #include "resolver/decide.h"
 
@@ -76,9 +78,8 @@ struct setup {
     const char *problem;
     bool outside; /* the problem is an assumption: the world does not cover the loader's path */
     struct profile profile;
-    struct dir **dir_by_name; /* by id of the path's name, and of how path lists spell it */
-    struct image **image_by_name;
-    uint32_t n_dir_slots, n_image_slots;
+    /* Pointers, by the id of the path's name; directories also as path lists spell them. */
+    struct slots dir_by_name, image_by_name;
     uint32_t n_dirs;
     size_t *cap_len;      /* of profile.caps */
     struct probe *probes; /* open addressing, key 0: free */
@@ -211,9 +212,8 @@ struct run {
     int phase;
     int request; /* index, -1: none */
 
-    uint32_t stamp; /* of this run: what is older is void */
-    struct known *known;
-    uint32_t n_known;
+    uint32_t stamp;     /* of this run: what is older is void */
+    struct slots known; /* struct known, by the id of the name */
     uint32_t *dir_stamp;
     uint8_t *dir_state; /* n_caps a directory */
     uint32_t n_dir_slots;

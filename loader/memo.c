@@ -14,37 +14,19 @@ struct place loader_walk(struct loader *loader, const char *path)
     return world_walk(loader->world, loader->cwd_node, path);
 }
 
-/* An array indexed by name ids that grows with the name table. */
-static void *slots_reach(void *slots, uint32_t *n, uint32_t id)
-{
-    const uint32_t want = id + id / 2 + 256;
-    void **larger;
-
-    if (id < *n)
-        return slots;
-    larger = realloc(slots, want * sizeof(void *));
-    if (!larger)
-        abort();
-    memset(larger + *n, 0, (want - *n) * sizeof(void *));
-    *n = want;
-    return larger;
-}
-
 struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len)
 {
     const struct name *name = intern_n(loader->world->names, path, len);
     const size_t n_caps = setup->profile.n_caps;
-    struct dir *dir;
+    struct dir **slot = slots_at(&setup->dir_by_name, name->id), *dir;
 
-    setup->dir_by_name = slots_reach(setup->dir_by_name, &setup->n_dir_slots, name->id);
-    dir = setup->dir_by_name[name->id];
-    if (dir)
-        return dir;
+    if (*slot)
+        return *slot;
     dir = arena_alloc(loader->arena, sizeof(*dir));
     *dir = (struct dir){.path = name, .id = setup->n_dirs++, .relative = name->text[0] != '/'};
     dir->at = arena_calloc(loader->arena, n_caps, sizeof(*dir->at));
     dir->walked = arena_calloc(loader->arena, n_caps, sizeof(*dir->walked));
-    setup->dir_by_name[name->id] = dir;
+    *slot = dir;
     return dir;
 }
 
@@ -168,15 +150,11 @@ static struct dir *dir_spelled(struct loader *loader, struct setup *setup, const
                                size_t len)
 {
     const struct name *name = intern_n(loader->world->names, text, len);
-    struct dir *dir;
+    struct dir **slot = slots_at(&setup->dir_by_name, name->id);
 
-    setup->dir_by_name = slots_reach(setup->dir_by_name, &setup->n_dir_slots, name->id);
-    dir = setup->dir_by_name[name->id];
-    if (!dir) {
-        dir = dir_of(loader, setup, text, len);
-        setup->dir_by_name[name->id] = dir;
-    }
-    return dir;
+    if (!*slot)
+        *slot = dir_of(loader, setup, text, len);
+    return *slot;
 }
 
 /* A component with tokens; NULL: nothing is left of it. */
@@ -254,10 +232,8 @@ static void image_names(struct loader *loader, struct setup *setup, struct image
 struct image *image_get(struct loader *loader, struct setup *setup, const struct name *path,
                         struct node *node)
 {
-    struct image *image;
+    struct image **slot = slots_at(&setup->image_by_name, path->id), *image = *slot;
 
-    setup->image_by_name = slots_reach(setup->image_by_name, &setup->n_image_slots, path->id);
-    image = setup->image_by_name[path->id];
     if (image && image->node == node)
         return image;
     image = arena_alloc(loader->arena, sizeof(*image));
@@ -271,7 +247,7 @@ struct image *image_get(struct loader *loader, struct setup *setup, const struct
         image->unusable = judge_library(image->object);
         image_names(loader, setup, image);
     }
-    setup->image_by_name[path->id] = image;
+    *slot = image;
     return image;
 }
 
@@ -400,6 +376,7 @@ struct setup *setup_get(struct loader *loader, const struct variant *variant)
     setup->tunables_known = cpu_hide(&setup->cpu, variant->tunables);
     setup->next = loader->setups;
     loader->setups = setup;
+    setup->dir_by_name.size = setup->image_by_name.size = sizeof(void *);
     setup->probe_mask = 1023;
     setup->probes = calloc(setup->probe_mask + 1, sizeof(*setup->probes));
     if (!setup->probes)

@@ -126,17 +126,7 @@ const char *run_env(const struct run *run, const char *name, bool first)
 
 static struct known *known_slot(struct run *run, const struct name *name)
 {
-    if (name->id >= run->n_known) {
-        const uint32_t want = name->id + name->id / 2 + 1024;
-        struct known *larger = realloc(run->known, want * sizeof(*larger));
-
-        if (!larger)
-            abort();
-        memset(larger + run->n_known, 0, (want - run->n_known) * sizeof(*larger));
-        run->known = larger;
-        run->n_known = want;
-    }
-    return &run->known[name->id];
+    return slots_at(&run->known, name->id);
 }
 
 /* The first object in list order keeps a name. */
@@ -337,6 +327,7 @@ struct loader *loader_new(struct world *world, const struct cpu *cpu, const char
     loader->run = calloc(1, sizeof(*loader->run));
     if (!loader->arena || !loader->run)
         abort();
+    loader->run->known.size = sizeof(struct known);
     at = world_walk(world, NULL, cwd);
     loader->cwd_node = at.error ? NULL : at.node;
     loader->empty = intern(world->names, "");
@@ -349,10 +340,10 @@ void loader_free(struct loader *loader)
         return;
     for (struct setup *s = loader->setups; s; s = s->next) {
         free(s->probes);
-        free(s->dir_by_name);
-        free(s->image_by_name);
+        slots_release(&s->dir_by_name);
+        slots_release(&s->image_by_name);
     }
-    free(loader->run->known);
+    slots_release(&loader->run->known);
     free(loader->run->dir_stamp);
     free(loader->run->dir_state);
     free(loader->run);
@@ -384,7 +375,6 @@ static void run_begin(struct run *run, struct loader *loader, const struct start
         .request = -1,
         .stamp = wrapped ? 1 : old.stamp + 1,
         .known = old.known,
-        .n_known = old.n_known,
         .dir_stamp = old.dir_stamp,
         .dir_state = old.dir_state,
         .n_dir_slots = old.n_dir_slots,
@@ -393,7 +383,7 @@ static void run_begin(struct run *run, struct loader *loader, const struct start
     };
     if (!wrapped)
         return;
-    memset(run->known, 0, run->n_known * sizeof(*run->known));
+    slots_clear(&run->known);
     memset(run->dir_stamp, 0, run->n_dir_slots * sizeof(*run->dir_stamp));
 }
 
