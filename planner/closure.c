@@ -285,7 +285,7 @@ static int add_starts(struct making *m, struct err *err)
         return r;
     add_rows(m, &run.trace);
     if (run.trace.n_phases)
-        loader = loader_new(run.world, &level->cpu, m->s->cwd, false);
+        loader = loader_new(run.rig.world, &level->cpu, m->s->cwd, false);
     for (size_t i = 0; r == 0 && i < run.trace.n_phases && i < PLUGINS_MAX; i++)
         r = add_plugin(m, loader, &run.trace, i);
     m->trace = NULL;

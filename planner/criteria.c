@@ -130,7 +130,7 @@ static int run_levels(struct judge *judge, struct err *err)
     int r = 0;
 
     for (i = 0; i < judge->subject->n_levels && r == 0; i++)
-        r = simulate(judge->subject, judge->edits, &as_is, i, &judge->after[i], err);
+        r = rig_start(&judge->rig, &as_is, i, &judge->after[i], err);
     return r;
 }
 
@@ -147,8 +147,11 @@ int criteria_judge(const struct trial *trial, enum method method, const struct e
     };
     struct verdicts v = {0};
     size_t i;
-    int r = run_levels(&judge, err);
+    int r = trial_rig(trial, edits, judge.reader, &judge.rig, err);
 
+    if (r < 0)
+        return r;
+    r = run_levels(&judge, err);
     for (i = 0; i < N_CRITERIA && r == 0; i++) {
         v.judgement[i] =
             (struct judgement){.arena = trial->arena, .criterion = table[i].id, .reason = ""};
@@ -164,6 +167,7 @@ int criteria_judge(const struct trial *trial, enum method method, const struct e
         v.after[i] = judge.after[i].trace.storm;
         run_close(&judge.after[i]);
     }
+    rig_close(&judge.rig);
     v.declared_before = trial->baseline[BASELINE_DECLARED].run.trace.dlopen;
     v.declared_after = judge.declared_after;
     if (r == 0)

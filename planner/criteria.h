@@ -86,6 +86,7 @@ struct trial {
     size_t initrd_missing; /* as built: needed names that no run path finds */
     struct decoy *in_link; /* of BASELINE_DRIVERS */
     size_t n_in_link;
+    struct rig *rig; /* as built, with the decoys of every scenario but BASELINE_DRIVERS */
     struct baseline baseline[N_BASELINES];
     struct duplicate *duplicate;
     size_t n_duplicates;
@@ -102,6 +103,7 @@ struct judge {
     enum method method;
     const struct edits *edits;
     bool reader;                  /* simulated under a loader that reads notes */
+    struct rig rig;               /* with the edits, and the decoys as in the trial's */
     struct run after[MAX_LEVELS]; /* as is, a run for each level */
     struct storm declared_after;  /* filled by the criterion dlopen */
 };
@@ -200,6 +202,10 @@ size_t compare_winners(const struct trace *before, const struct trace *after,
 /* Is the order of what both load the same, by path? */
 bool same_order(const struct trace *before, const struct trace *after);
 
-/* trial.c: run a scenario of the trial again with edits; NULL edits: as built. */
-MUST_CHECK int trial_run(const struct trial *trial, enum baseline_id id, const struct edits *edits,
-                         bool reader, struct run *ret_run, struct err *err);
+/* trial.c: a world with edits (NULL: none), and the decoys of every scenario that shares it. */
+MUST_CHECK int trial_rig(const struct trial *trial, const struct edits *edits, bool reader,
+                         struct rig *ret_rig, struct err *err);
+
+/* trial.c: run a scenario of the trial again, with the judge's edits. */
+MUST_CHECK int trial_run(struct judge *judge, enum baseline_id id, struct run *ret_run,
+                         struct err *err);

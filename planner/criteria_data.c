@@ -195,7 +195,7 @@ size_t initrd_missing(const struct subject *s)
 int judge_initrd(struct judge *judge, struct judgement *ret, struct err *err)
 {
     const struct subject *s = judge->subject;
-    struct world *after = judge->after[s->policy_level].world;
+    struct world *after = judge->rig.world;
     struct place at = world_walk(after, NULL, s->path);
     size_t before, n;
 

@@ -46,7 +46,7 @@ int judge_dlopen(struct judge *judge, struct judgement *ret, struct err *err)
         ret->reason = "nothing that it loads declares a dlopen";
         return 0;
     }
-    r = trial_run(judge->trial, BASELINE_DECLARED, judge->edits, judge->reader, &run, err);
+    r = trial_run(judge, BASELINE_DECLARED, &run, err);
     if (r < 0)
         return r;
     judge->declared_after = after->dlopen;
@@ -92,7 +92,7 @@ int judge_secure_exec(struct judge *judge, struct judgement *ret, struct err *er
             judge->arena, "as built it does not start as a set-id program: %s", before->exit_text);
         return 0;
     }
-    r = trial_run(judge->trial, BASELINE_SECURE, judge->edits, judge->reader, &run, err);
+    r = trial_run(judge, BASELINE_SECURE, &run, err);
     if (r < 0)
         return r;
     at = first_load_difference(before, &run.trace);

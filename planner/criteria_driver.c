@@ -66,7 +66,7 @@ int judge_override_needed(struct judge *judge, struct judgement *ret, struct err
         ret->reason = "it asks for no library by name";
         return 0;
     }
-    if ((r = trial_run(t, BASELINE_NEEDED, judge->edits, judge->reader, &run, err)) < 0)
+    if ((r = trial_run(judge, BASELINE_NEEDED, &run, err)) < 0)
         return r;
     compare_winners(before, &run.trace, t->bringing, t->n_bringing, ret);
     if (ret->n_evidence) {
@@ -105,7 +105,7 @@ int judge_glvnd_switch(struct judge *judge, struct judgement *ret, struct err *e
                       "driver link";
         return 0;
     }
-    if ((r = trial_run(t, BASELINE_DRIVERS, judge->edits, judge->reader, &run, err)) < 0)
+    if ((r = trial_run(judge, BASELINE_DRIVERS, &run, err)) < 0)
         return r;
     compare_winners(before, &run.trace, t->in_link, t->n_in_link, ret);
     ret->verdict = VERDICT_PASS;

@@ -4,18 +4,39 @@
 #include "base/str.h"
 #include "planner/criteria.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- who won */
 
-static bool is_loaded_path(const struct trace *trace, const char *path)
+/* The paths of what is loaded, sorted. */
+struct paths {
+    const char **path;
+    size_t n;
+};
+
+static int by_bytes(const void *a, const void *b)
 {
+    const char *const *x = a, *const *y = b;
+
+    return strcmp(*x, *y);
+}
+
+static struct paths paths_of(const struct trace *trace, struct arena *arena)
+{
+    struct paths paths = {.path = arena_calloc(arena, trace->n_loaded + 1, sizeof(char *))};
     size_t i;
 
     for (i = 1; i < trace->n_loaded; i++)
-        if (!strcmp(trace->loaded[i].path, path))
-            return true;
-    return false;
+        paths.path[paths.n++] = trace->loaded[i].path;
+    if (paths.n > 1)
+        qsort(paths.path, paths.n, sizeof(*paths.path), by_bytes);
+    return paths;
+}
+
+static bool has_path(const struct paths *paths, const char *path)
+{
+    return paths->n && bsearch(&path, paths->path, paths->n, sizeof(*paths->path), by_bytes);
 }
 
 static const char *loaded_original(const struct trace *trace, const struct decoy *d)
@@ -32,11 +53,13 @@ static const char *loaded_original(const struct trace *trace, const struct decoy
 size_t compare_winners(const struct trace *before, const struct trace *after,
                        const struct decoy *decoy, size_t n, struct judgement *ret)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const struct paths was = paths_of(before, &scratch), is = paths_of(after, &scratch);
     size_t i, more = 0;
 
     for (i = 0; i < n; i++) {
-        bool won = is_loaded_path(before, decoy[i].path);
-        bool wins = is_loaded_path(after, decoy[i].path);
+        bool won = has_path(&was, decoy[i].path);
+        bool wins = has_path(&is, decoy[i].path);
         const char *original = loaded_original(after, &decoy[i]);
 
         if ((won && !wins) || (original && !loaded_original(before, &decoy[i])))
@@ -50,13 +73,15 @@ size_t compare_winners(const struct trace *before, const struct trace *after,
 
 bool same_order(const struct trace *before, const struct trace *after)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const struct paths was = paths_of(before, &scratch), is = paths_of(after, &scratch);
     size_t i, at = 0;
 
     for (i = 1; i < before->n_loaded; i++) {
-        if (!is_loaded_path(after, before->loaded[i].path))
+        if (!has_path(&is, before->loaded[i].path))
             continue;
         /* the next one of `after` that `before` has, too */
-        for (at++; at < after->n_loaded && !is_loaded_path(before, after->loaded[at].path); at++)
+        for (at++; at < after->n_loaded && !has_path(&was, after->loaded[at].path); at++)
             ;
         if (at >= after->n_loaded || strcmp(before->loaded[i].path, after->loaded[at].path) != 0)
             return false;
@@ -151,8 +176,8 @@ int judge_library_path(struct judge *judge, struct judgement *ret, struct err *e
         ret->reason = "it asks for no library by name";
         return 0;
     }
-    if ((r = trial_run(t, BASELINE_SHAPES, judge->edits, judge->reader, &shapes, err)) < 0 ||
-        (r = trial_run(t, BASELINE_EMPTY, judge->edits, judge->reader, &empty, err)) < 0)
+    if ((r = trial_run(judge, BASELINE_SHAPES, &shapes, err)) < 0 ||
+        (r = trial_run(judge, BASELINE_EMPTY, &empty, err)) < 0)
         return r;
     compare_winners(before, &shapes.trace, t->shape, t->n_decoys, ret);
     if (ret->n_evidence == 0 && !same_order(before, &shapes.trace) &&
@@ -227,8 +252,8 @@ int judge_preload(struct judge *judge, struct judgement *ret, struct err *err)
         ret->reason = "preloads are a matter of the program that loads it";
         return 0;
     }
-    if ((r = trial_run(t, BASELINE_PRELOAD, judge->edits, judge->reader, &by_path, err)) < 0 ||
-        (r = trial_run(t, BASELINE_PRELOAD_NAMES, judge->edits, judge->reader, &by_name, err)) < 0)
+    if ((r = trial_run(judge, BASELINE_PRELOAD, &by_path, err)) < 0 ||
+        (r = trial_run(judge, BASELINE_PRELOAD_NAMES, &by_name, err)) < 0)
         return r;
     compare_winners(paths, &by_path.trace, t->empty, t->n_decoys, ret);
     compare_preloads(names, &by_name.trace, ret, &n_names);

@@ -87,8 +87,8 @@ static int same_overridden(struct judge *judge, struct judgement *ret, bool *ret
     const struct storm *b = &before.trace.storm, *a = &after.trace.storm;
     int r;
 
-    if ((r = simulate(s, NULL, &as_built, s->policy_level, &before, err)) < 0 ||
-        (r = simulate(s, judge->edits, &scenario, s->policy_level, &after, err)) < 0)
+    if ((r = rig_start(judge->trial->rig, &as_built, s->policy_level, &before, err)) < 0 ||
+        (r = rig_start(&judge->rig, &scenario, s->policy_level, &after, err)) < 0)
         return r;
     *ret_same = same_start(judge, &before.trace, &after.trace, "with its environment", ret);
     *ret_text = arena_printf(judge->arena,

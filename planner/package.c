@@ -209,19 +209,18 @@ static bool clashes(const struct plan *plan, const struct decision *d)
     return false;
 }
 
-static void release(struct decision *d)
-{
-    subject_release((struct subject *)(uintptr_t)d->subject);
-}
-
 /*
  * Planning a package. What little a program saves may still be worth it for the package, of which
  * nothing is known before its last program: such decisions are kept, and settled in the end.
  *
  *	subjects ---decide---> plan.object[0] [1] [2] ...
  *	                             kept ------^         saves too little by itself
+ *
+ * A plan owns its texts; what a subject takes, all its starts, is gone when its object is put down.
  */
-struct kept {
+struct decided {
+    struct arena arena;
+    struct subject subject;
     struct decision decision;
     struct program program;
     size_t object; /* of the plan */
@@ -231,35 +230,45 @@ struct planning {
     const struct subject_query *query;
     struct arena *arena;
     struct plan plan;
-    const struct subject *first;
-    struct kept *kept;
+    const char *package, *first; /* its path, and its first program's */
+    struct decided **kept;
     size_t n_kept;
     uint64_t opens, saved; /* failed ones of all programs: as built, saved by the plan */
 };
 
-static void put(struct planning *p, const struct decision *d, size_t object)
+static void release(struct decided *d)
 {
-    plan_put(&p->plan, object, d, p->arena);
-    p->saved += d->subject->kind == SUBJECT_PROGRAM ? decision_saves(d) : 0;
+    struct arena arena = d->arena; /* which it lies in itself */
+
+    subject_release(&d->subject);
+    arena_release(&arena);
 }
 
 static int decide_for(const struct planning *p, const struct program *program, const char *farm,
-                      struct decision *ret_decision, struct err *err)
+                      struct decided **ret_decided, struct err *err)
 {
-    struct subject *subject = arena_alloc(p->arena, sizeof(*subject));
+    struct arena arena = {0};
+    struct decided *d = arena_alloc(&arena, sizeof(*d));
     struct subject_query q = *p->query;
     int r;
 
+    d->arena = arena;
+    d->program = *program;
     q.program = program->path;
     q.env = program->env;
     q.n_env = program->n_env;
     q.wrapper = program->wrapper;
     q.kind = (enum subject_kind)program->kind;
     q.farm = farm ? farm : p->query->farm;
-    r = subject_init(subject, &q, p->arena, err);
-    if (r == 0 && (r = decide(subject, ret_decision, err)) < 0)
-        subject_release(subject);
-    return r;
+    r = subject_init(&d->subject, &q, &d->arena, err);
+    if (r == 0)
+        r = decide(&d->subject, &d->decision, err);
+    if (r < 0) {
+        release(d);
+        return r;
+    }
+    *ret_decided = d;
+    return 0;
 }
 
 static const char *own_farm(const struct planning *p, const struct subject *s)
@@ -267,9 +276,27 @@ static const char *own_farm(const struct planning *p, const struct subject *s)
     return arena_printf(p->arena, "%s-%s", s->farm, str_base(s->path));
 }
 
+static void put(struct planning *p, const struct decided *d, size_t object)
+{
+    plan_put(&p->plan, object, &d->decision, p->arena);
+    p->saved += d->subject.kind == SUBJECT_PROGRAM ? decision_saves(&d->decision) : 0;
+}
+
+/* The first one says which package it is. */
+static int join(struct planning *p, const struct subject *s, struct err *err)
+{
+    if (!p->first) {
+        plan_init(&p->plan, s, p->arena);
+        p->package = s->package ? arena_strdup(p->arena, s->package) : NULL;
+        p->first = arena_strdup(p->arena, s->program);
+    } else if (!str_same(p->package, s->package))
+        return err_set(err, EINVAL, "'%s' and '%s' are not of one package", p->first, s->program);
+    return 0;
+}
+
 static int plan_one(struct planning *p, const struct program *program, struct err *err)
 {
-    struct decision d;
+    struct decided *d;
     const char *farm;
     int r = decide_for(p, program, NULL, &d, err);
 
@@ -277,48 +304,45 @@ static int plan_one(struct planning *p, const struct program *program, struct er
         return 0; /* no loader lies in its run path: nothing is known of who loads it */
     if (r < 0)
         return r;
-    if (p->plan.n_objects == 0) {
-        plan_init(&p->plan, d.subject, p->arena);
-        p->first = d.subject;
-    } else if (!str_same(p->first->package, d.subject->package)) {
-        release(&d);
-        return err_set(err, EINVAL, "'%s' and '%s' are not of one package", p->first->program,
-                       program->path);
+    if ((r = join(p, &d->subject, err)) < 0) {
+        release(d);
+        return r;
     }
-    if (clashes(&p->plan, &d)) {
-        farm = own_farm(p, d.subject);
-        release(&d);
+    if (clashes(&p->plan, &d->decision)) {
+        farm = own_farm(p, &d->subject);
+        release(d);
         if ((r = decide_for(p, program, farm, &d, err)) < 0)
             return r;
     }
-    put(p, &d, p->plan.n_objects);
-    if (d.subject->kind == SUBJECT_PROGRAM)
-        p->opens += d.subject->trace->storm.failed_opens;
-    if (d.subject->kind != SUBJECT_PROGRAM || strcmp(d.rule, "not-worth-it") != 0) {
-        release(&d);
+    d->object = p->plan.n_objects;
+    put(p, d, d->object);
+    if (d->subject.kind == SUBJECT_PROGRAM)
+        p->opens += d->subject.trace->storm.failed_opens;
+    if (d->subject.kind != SUBJECT_PROGRAM || strcmp(d->decision.rule, "not-worth-it") != 0) {
+        release(d);
         return 0;
     }
-    p->kept = arena_grow(p->arena, p->kept, p->n_kept, sizeof(*p->kept));
-    p->kept[p->n_kept++] = (struct kept){d, *program, p->plan.n_objects - 1};
+    p->kept = arena_grow(p->arena, p->kept, p->n_kept, sizeof(struct decided *));
+    p->kept[p->n_kept++] = d;
     return 0;
 }
 
 /* A program that goes along with the others of its package. */
-static int plan_along(struct planning *p, const struct kept *kept, struct err *err)
+static int plan_along(struct planning *p, const struct decided *kept, struct err *err)
 {
-    struct decision apart;
+    struct decided *apart;
     int r;
 
     if (!clashes(&p->plan, &kept->decision)) {
-        put(p, &kept->decision, kept->object);
+        put(p, kept, kept->object);
         return 0;
     }
-    r = decide_for(p, &kept->program, own_farm(p, kept->decision.subject), &apart, err);
+    r = decide_for(p, &kept->program, own_farm(p, &kept->subject), &apart, err);
     if (r < 0)
         return r;
-    decide_along(&apart);
-    put(p, &apart, kept->object);
-    release(&apart);
+    decide_along(&apart->decision);
+    put(p, apart, kept->object);
+    release(apart);
     return 0;
 }
 
@@ -331,13 +355,13 @@ static int plan_kept(struct planning *p, struct err *err)
     int r = 0;
 
     for (i = 0; i < p->n_kept; i++) {
-        decide_along(&p->kept[i].decision);
-        saved += decision_saves(&p->kept[i].decision);
+        decide_along(&p->kept[i]->decision);
+        saved += decision_saves(&p->kept[i]->decision);
     }
     if (saved < policy->min_saving || saved * 100 < p->opens * policy->min_percent)
         return 0;
     for (i = 0; i < p->n_kept && r == 0; i++)
-        r = plan_along(p, &p->kept[i], err);
+        r = plan_along(p, p->kept[i], err);
     return r;
 }
 
@@ -353,7 +377,7 @@ int package_plan(const struct subject_query *query, const struct program *progra
     if (r == 0)
         r = plan_kept(&p, err);
     for (i = 0; i < p.n_kept; i++)
-        release(&p.kept[i].decision);
+        release(p.kept[i]);
     if (r < 0)
         return r;
     if (p.plan.n_objects == 0) /* libraries whose run paths lead to no loader */

@@ -32,6 +32,12 @@ static const char *system_of(const struct object *object)
     return "unknown";
 }
 
+/* A text of the plan's own. */
+static const char *own(struct arena *arena, const char *text)
+{
+    return text ? arena_strdup(arena, text) : NULL;
+}
+
 void plan_init(struct plan *ret_plan, const struct subject *s, struct arena *arena)
 {
     struct plan plan = {0};
@@ -46,12 +52,12 @@ void plan_init(struct plan *ret_plan, const struct subject *s, struct arena *are
     plan.key.output = "out";
     if (s->package) {
         store_name_parse(arena, str_base(s->package), NULL, &name);
-        plan.key.pname = name.pname;
-        plan.key.version = *name.version ? name.version : NULL;
-        plan.key.output = name.output;
+        plan.key.pname = own(arena, name.pname);
+        plan.key.version = *name.version ? own(arena, name.version) : NULL;
+        plan.key.output = own(arena, name.output);
     } else
-        plan.key.pname = str_base(s->path);
-    plan.cpu = s->level[s->policy_level].cpu.name;
+        plan.key.pname = own(arena, str_base(s->path));
+    plan.cpu = own(arena, s->level[s->policy_level].cpu.name);
     plan.store = s->policy->store;
     plan.n_stores = s->policy->n_stores;
     *ret_plan = plan;
@@ -70,10 +76,26 @@ static void add_levels(const struct decision *d, const struct candidate *o, stru
     out->n_levels = s->n_levels;
     out->level = arena_calloc(arena, s->n_levels, sizeof(*out->level));
     for (i = 0; i < s->n_levels; i++) {
-        out->level[i].cpu = s->level[i].cpu.name;
+        out->level[i].cpu = own(arena, s->level[i].cpu.name);
         out->level[i].before = s->level[i].trace.storm;
         out->level[i].after = o->judged ? o->verdicts.after[i] : s->level[i].trace.storm;
     }
+}
+
+static struct evidence *own_evidence(const struct judgement *j, struct arena *arena)
+{
+    struct evidence *copy = arena_calloc(arena, j->n_evidence, sizeof(*copy));
+    size_t i;
+
+    for (i = 0; i < j->n_evidence; i++)
+        copy[i] = (struct evidence){
+            .object = own(arena, j->evidence[i].object),
+            .soname = own(arena, j->evidence[i].soname),
+            .before = own(arena, j->evidence[i].before),
+            .after = own(arena, j->evidence[i].after),
+            .note = own(arena, j->evidence[i].note),
+        };
+    return copy;
 }
 
 static void add_judgements(const struct candidate *o, struct plan_option *out, struct arena *arena)
@@ -84,7 +106,7 @@ static void add_judgements(const struct candidate *o, struct plan_option *out, s
         out->n_judgements = 1;
         out->judgement = arena_calloc(arena, 1, sizeof(*out->judgement));
         *out->judgement = (struct plan_judgement){
-            .criterion = o->criterion, .verdict = VERDICT_FAIL, .reason = o->reason};
+            .criterion = o->criterion, .verdict = VERDICT_FAIL, .reason = own(arena, o->reason)};
     }
     if (!o->judged)
         return;
@@ -96,9 +118,9 @@ static void add_judgements(const struct candidate *o, struct plan_option *out, s
         out->judgement[i] = (struct plan_judgement){
             .criterion = j->criterion,
             .verdict = j->verdict,
-            .reason = j->reason,
+            .reason = own(arena, j->reason),
             .scenario = j->scenario,
-            .evidence = arena_memdup(arena, j->evidence, j->n_evidence * sizeof(*j->evidence)),
+            .evidence = own_evidence(j, arena),
             .n_evidence = j->n_evidence,
             .left_out = (uint32_t)j->n_left_out,
         };
@@ -278,16 +300,16 @@ void plan_put(struct plan *plan, size_t n, const struct decision *d, struct aren
         plan->object = arena_grow(arena, plan->object, plan->n_objects++, sizeof(*plan->object));
     object = &plan->object[n];
     *object = (struct plan_object){
-        .path = s->package ? s->path + strlen(s->package) + 1 : s->path,
-        .soname = s->soname ? arena_strdup(arena, s->soname) : NULL,
+        .path = own(arena, s->package ? s->path + strlen(s->package) + 1 : s->path),
+        .soname = own(arena, s->soname),
         .kind = subject_kind_name(s->kind),
         .strategy = chosen->strategy->name,
         .scope = scope_name(chosen->strategy->scope),
         .rule = d->rule,
-        .reason = d->reason,
+        .reason = own(arena, d->reason),
         .edits = edits_copy(&chosen->edits, arena),
-        .program = s->path,
-        .loader = s->trace->profile.text ? s->trace->profile.text : "no loader",
+        .program = own(arena, s->path),
+        .loader = s->trace->profile.text ? own(arena, s->trace->profile.text) : "no loader",
         .n_libraries = (uint32_t)subject_libraries(s),
     };
     object->expect = plan_expect_of(s, arena);
@@ -306,7 +328,7 @@ void plan_put(struct plan *plan, size_t n, const struct decision *d, struct aren
             .scope = scope_name(o->strategy->scope),
             .standing = standing_names[o->standing],
             .rule = o->rule,
-            .reason = o->reason,
+            .reason = own(arena, o->reason),
         };
         add_levels(d, o, out, arena);
         add_judgements(o, out, arena);

@@ -98,7 +98,7 @@ void plan_init(struct plan *ret_plan, const struct subject *subject, struct aren
 
 /*
  * Make the object of a decision the plan's n-th: one more, or in place of the one that is there.
- * Texts are borrowed from the decision's arena, none from the world: a plan outlives it.
+ * All memory is `arena`'s: a plan outlives its subjects and their world, but not its policy.
  */
 void plan_put(struct plan *plan, size_t n, const struct decision *decision, struct arena *arena);
 

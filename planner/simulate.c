@@ -51,69 +51,114 @@ static size_t environment(struct arena *arena, const struct subject *s,
 }
 
 /* Let the program's loader read notes: the facts of its file say so. */
-static int add_reader(const struct subject *s, struct run *run, struct err *err)
+static int add_reader(struct rig *rig, struct err *err)
 {
-    struct place at = world_walk(run->world, NULL, s->object->interp ? s->object->interp : "");
-    const struct object *facts = at.error ? NULL : world_object(run->world, at.node);
+    const char *interp = rig->subject->object->interp;
+    struct place at = world_walk(rig->world, NULL, interp ? interp : "");
+    const struct object *facts = at.error ? NULL : world_object(rig->world, at.node);
     struct object *object;
     struct ldso *ldso;
 
     if (!facts || !facts->ldso)
         return 0;
-    object = arena_memdup(&run->arena, facts, sizeof(*facts));
-    ldso = arena_memdup(&run->arena, facts->ldso, sizeof(*ldso));
+    object = arena_memdup(&rig->arena, facts, sizeof(*facts));
+    ldso = arena_memdup(&rig->arena, facts->ldso, sizeof(*ldso));
     ldso->reads_note = true;
     object->ldso = ldso;
-    return overlay_object(run->world, s->object->interp, object, err);
+    return overlay_object(rig->world, interp, object, err);
 }
 
-static int set_up(const struct subject *s, const struct edits *edits,
-                  const struct scenario *scenario, struct run *run, struct err *err)
+int rig_open(const struct subject *s, const struct edits *edits, bool reader, struct rig *ret_rig,
+             struct err *err)
+{
+    struct rig rig = {.subject = s, .world = world_overlay(s->world)};
+    int r = edits ? edits_apply(edits, rig.world, &rig.arena, err) : 0;
+
+    if (r == 0 && reader)
+        r = add_reader(&rig, err);
+    if (r < 0) {
+        rig_close(&rig);
+        return r;
+    }
+    *ret_rig = rig;
+    return 0;
+}
+
+int rig_lay(struct rig *rig, const struct decoy *decoy, size_t n, struct err *err)
 {
     size_t i;
     int r = 0;
 
-    if (edits && (r = edits_apply(edits, run->world, &run->arena, err)) < 0)
-        return r;
-    for (i = 0; i < scenario->n_decoys && r == 0; i++)
-        r = overlay_file(run->world, scenario->decoys[i].path, scenario->decoys[i].object, err);
-    if (r == 0 && scenario->reader)
-        r = add_reader(s, run, err);
+    for (i = 0; i < n && r == 0; i++)
+        r = overlay_file(rig->world, decoy[i].path, decoy[i].object, err);
     return r;
+}
+
+static struct loader *loader_of(struct rig *rig, size_t level, bool secure)
+{
+    struct loader **loader = &rig->loader[level][secure];
+
+    if (!*loader)
+        *loader =
+            loader_new(rig->world, &rig->subject->level[level].cpu, rig->subject->cwd, secure);
+    return *loader;
+}
+
+int rig_start(struct rig *rig, const struct scenario *scenario, size_t level, struct run *ret_run,
+              struct err *err)
+{
+    const struct subject *s = rig->subject;
+    struct start start = {.program = s->program, .record = true, .declared = scenario->declared};
+    struct run run = {0};
+    const char **env;
+    int r;
+
+    start.n_env = environment(&run.arena, s, scenario, &env);
+    start.env = env;
+    r = loader_run(loader_of(rig, level, scenario->secure), &start, &run.arena, &run.trace, err);
+    if (r < 0) {
+        run_close(&run);
+        return r;
+    }
+    trace_drop_modules(&run.trace, &run.arena);
+    trace_keep(&run.trace, &run.arena);
+    *ret_run = run;
+    return 0;
+}
+
+void rig_close(struct rig *rig)
+{
+    size_t i;
+
+    for (i = 0; i < ARRAY_LEN(rig->loader); i++) {
+        loader_free(rig->loader[i][0]);
+        loader_free(rig->loader[i][1]);
+    }
+    world_closep(&rig->world);
+    arena_release(&rig->arena);
+    *rig = (struct rig){0};
 }
 
 int simulate(const struct subject *s, const struct edits *edits, const struct scenario *scenario,
              size_t level, struct run *ret_run, struct err *err)
 {
-    struct run run = {.world = world_overlay(s->world)};
-    struct start start = {.program = s->program, .record = true, .declared = scenario->declared};
-    const char **env;
-    int r = set_up(s, edits, scenario, &run, err);
+    struct rig rig;
+    int r = rig_open(s, edits, scenario->reader, &rig, err);
 
-    if (r == 0) {
-        CLEANUP(loader_freep)
-        struct loader *loader =
-            loader_new(run.world, &s->level[level].cpu, s->cwd, scenario->secure);
-
-        start.n_env = environment(&run.arena, s, scenario, &env);
-        start.env = env;
-        r = loader_run(loader, &start, &run.arena, &run.trace, err);
-        if (r == 0) {
-            trace_drop_modules(&run.trace, &run.arena);
-            trace_keep(&run.trace, &run.arena);
-        }
-    }
-    if (r < 0) {
-        run_close(&run);
+    if (r < 0)
+        return r;
+    if ((r = rig_lay(&rig, scenario->decoys, scenario->n_decoys, err)) < 0 ||
+        (r = rig_start(&rig, scenario, level, ret_run, err)) < 0) {
+        rig_close(&rig);
         return r;
     }
-    *ret_run = run;
+    ret_run->rig = rig;
     return 0;
 }
 
 void run_close(struct run *run)
 {
-    world_closep(&run->world);
+    rig_close(&run->rig);
     arena_release(&run->arena);
     *run = (struct run){0};
 }

@@ -6,7 +6,14 @@
  *	... run.trace ...
  *
  * The same loader model that made the traces as built makes these, so what is compared are two
- * answers of one function. A run owns its overlay: nodes in its trace live until run_close().
+ * answers of one function. Nodes in a run's trace live until run_close().
+ *
+ * Several scenarios of the same edits share a rig, and with it what the model remembers:
+ *
+ *	r = rig_open(s, &edits, false, &rig, &err);
+ *	r = rig_lay(&rig, decoys, n, &err);
+ *	r = rig_start(&rig, &scenario, level, &run, &err);	(as often as wanted)
+ *	rig_close(&rig);					(after the last run's end)
  */
 #pragma once
 
@@ -26,7 +33,7 @@ struct scenario {
     const char *name;           /* for people: "LD_LIBRARY_PATH with a copy of every library" */
     const char *library_path;   /* LD_LIBRARY_PATH; NULL: not set */
     const char *preload;        /* LD_PRELOAD; NULL: not set */
-    const struct decoy *decoys; /* laid over the world */
+    const struct decoy *decoys; /* laid over the world; on a rig they lie already */
     size_t n_decoys;
     bool overridden; /* with the variables of the environment that override libraries */
     bool secure;     /* as the kernel marks set-id programs */
@@ -34,15 +41,35 @@ struct scenario {
     bool reader;     /* the program's loader reads resolution notes, whatever it does by itself */
 };
 
-struct run {
+/* A subject's world with edits and decoys laid over it. */
+struct rig {
+    const struct subject *subject;
     struct world *world;
+    struct arena arena;                   /* what was laid is made of it */
+    struct loader *loader[MAX_LEVELS][2]; /* made when first used; the second one is secure */
+};
+
+struct run {
+    struct rig rig; /* of its own; empty when it shares one */
     struct arena arena;
     struct trace trace;
 };
 
 /*
- * Start the subject's program on `level` (index). `edits` NULL: as built. On failure the run is
- * empty.
+ * `edits` NULL: as built. `reader`: the program's loader reads resolution notes, whatever it does
+ * by itself. On failure the rig is empty.
+ */
+MUST_CHECK int rig_open(const struct subject *subject, const struct edits *edits, bool reader,
+                        struct rig *ret_rig, struct err *err);
+MUST_CHECK int rig_lay(struct rig *rig, const struct decoy *decoy, size_t n, struct err *err);
+/* Start the program on `level` (index). On failure the run is empty. */
+MUST_CHECK int rig_start(struct rig *rig, const struct scenario *scenario, size_t level,
+                         struct run *ret_run, struct err *err);
+void rig_close(struct rig *rig);
+
+/*
+ * One start on a rig of its own, which is the run's. `edits` NULL: as built. On failure the run
+ * is empty.
  */
 MUST_CHECK int simulate(const struct subject *subject, const struct edits *edits,
                         const struct scenario *scenario, size_t level, struct run *ret_run,

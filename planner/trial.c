@@ -279,13 +279,47 @@ static void find_duplicates(struct trial *t)
 
 /* ---- the trial */
 
-int trial_run(const struct trial *t, enum baseline_id id, const struct edits *edits, bool reader,
-              struct run *ret_run, struct err *err)
+int trial_rig(const struct trial *t, const struct edits *edits, bool reader, struct rig *ret_rig,
+              struct err *err)
 {
-    struct scenario scenario = t->baseline[id].scenario;
+    struct rig rig;
+    int r = rig_open(t->subject, edits, reader, &rig, err);
 
-    scenario.reader = reader;
-    return simulate(t->subject, edits, &scenario, t->subject->policy_level, ret_run, err);
+    if (r < 0)
+        return r;
+    if ((r = rig_lay(&rig, t->shape, t->n_decoys, err)) < 0 ||
+        (r = rig_lay(&rig, t->empty, t->n_decoys, err)) < 0 ||
+        (r = rig_lay(&rig, t->bringing, t->n_bringing, err)) < 0) {
+        rig_close(&rig);
+        return r;
+    }
+    *ret_rig = rig;
+    return 0;
+}
+
+/* Builds in the driver link would be found in every scenario: they have a rig of their own. */
+static bool shares_rig(enum baseline_id id)
+{
+    return id != BASELINE_DRIVERS;
+}
+
+int trial_run(struct judge *judge, enum baseline_id id, struct run *ret_run, struct err *err)
+{
+    struct scenario scenario = judge->trial->baseline[id].scenario;
+    const struct subject *s = judge->subject;
+
+    scenario.reader = judge->reader;
+    return shares_rig(id) ? rig_start(&judge->rig, &scenario, s->policy_level, ret_run, err)
+                          : simulate(s, judge->edits, &scenario, s->policy_level, ret_run, err);
+}
+
+static int run_baseline(struct trial *t, enum baseline_id id, struct err *err)
+{
+    struct baseline *b = &t->baseline[id];
+    const struct subject *s = t->subject;
+
+    return shares_rig(id) ? rig_start(t->rig, &b->scenario, s->policy_level, &b->run, err)
+                          : simulate(s, NULL, &b->scenario, s->policy_level, &b->run, err);
 }
 
 static void set_scenarios(struct trial *t)
@@ -356,10 +390,11 @@ int trial_init(struct trial *ret_trial, const struct subject *subject, struct er
     make_replacements(&t);
     t.initrd_missing = initrd_missing(subject);
     set_scenarios(&t);
+    t.rig = arena_calloc(t.arena, 1, sizeof(*t.rig));
+    r = trial_rig(&t, NULL, false, t.rig, err);
     for (i = 0; i < N_BASELINES && r == 0; i++)
         if (is_asked(&t, (enum baseline_id)i))
-            r = simulate(subject, NULL, &t.baseline[i].scenario, subject->policy_level,
-                         &t.baseline[i].run, err);
+            r = run_baseline(&t, (enum baseline_id)i, err);
     if (r < 0) {
         trial_release(&t);
         return r;
@@ -374,4 +409,5 @@ void trial_release(struct trial *t)
 
     for (i = 0; i < N_BASELINES; i++)
         run_close(&t->baseline[i].run);
+    rig_close(t->rig);
 }

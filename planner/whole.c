@@ -14,6 +14,7 @@ struct texts {
     struct arena *arena;
     const char **text;
     size_t n;
+    size_t *count; /* how often each was there, after sort_once() */
 };
 
 static void add_text(void *data, const char *text)
@@ -37,9 +38,12 @@ static void sort_once(struct texts *texts)
 
     if (texts->n > 1)
         qsort(texts->text, texts->n, sizeof(*texts->text), by_bytes);
-    for (i = 0; i < texts->n; i++)
+    texts->count = arena_calloc(texts->arena, texts->n, sizeof(*texts->count));
+    for (i = 0; i < texts->n; i++) {
         if (i == 0 || strcmp(texts->text[i], texts->text[kept - 1]) != 0)
             texts->text[kept++] = texts->text[i];
+        texts->count[kept - 1]++;
+    }
     texts->n = kept;
 }
 
@@ -57,6 +61,32 @@ static int find_packages(struct db *db, const struct policy *policy, struct text
             add_text(ret_packages, package);
     sort_once(ret_packages);
     return r;
+}
+
+struct turn {
+    size_t package, n_objects;
+};
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct turn *x = a, *y = b;
+
+    if (x->n_objects != y->n_objects)
+        return x->n_objects > y->n_objects ? -1 : 1;
+    return x->package < y->package ? -1 : x->package > y->package;
+}
+
+/* Which package is planned when: the largest first, so that none of them is left to one thread. */
+static struct turn *take_turns(const struct texts *packages)
+{
+    struct turn *turn = arena_calloc(packages->arena, packages->n, sizeof(*turn));
+    size_t i;
+
+    for (i = 0; i < packages->n; i++)
+        turn[i] = (struct turn){i, packages->count[i]};
+    if (packages->n > 1)
+        qsort(turn, packages->n, sizeof(*turn), larger_first);
+    return turn;
 }
 
 int whole_needed(struct db *db, struct world *world, struct arena *arena, struct name_set *ret_set,
@@ -119,6 +149,7 @@ static bool is_program(const struct plan_object *object)
 struct job {
     const struct whole_query *query;
     const struct texts *package;
+    const struct turn *turn; /* one a package */
     const struct name_set *needed;
 };
 
@@ -224,8 +255,8 @@ static void *read_package(void *data, void *opened, size_t n)
 
     if (!p)
         abort();
-    p->job = n;
-    p->package.path = job->package->text[n];
+    p->job = job->turn[n].package;
+    p->package.path = job->package->text[p->job];
     if (plan_package(job, opened, p, &err) < 0) {
         p->package.problem = arena_strdup(&p->package.arena, err.text);
         p->package.plan.n_objects = 0;
@@ -480,10 +511,12 @@ static int plan_all(const struct whole_query *asked, struct db *db, struct world
 
     for (i = 0; i < query->n_packages; i++)
         add_text(&package, query->package[i]);
+    package.count = arena_calloc(&whole->arena, package.n, sizeof(*package.count));
     if (r == 0 && !query->package)
         r = find_packages(db, query->policy, &package, err);
     if (r < 0)
         return r;
+    g.job.turn = take_turns(&package);
     g.planned = calloc(package.n + 1, sizeof(struct planned *));
     if (!g.planned)
         abort();
