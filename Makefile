@@ -21,7 +21,7 @@ PKG_CONFIG ?= pkg-config
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
 # what reaches other machines: not in stormlint-apply
-NET_PKGS := libmicrohttpd zlib libcurl
+NET_PKGS := libmicrohttpd zlib libcurl libsodium liblzma libzstd
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
 RULES_URL ?= file://$(or $(PREFIX),/usr/local)/share/doc/stormlint/rules

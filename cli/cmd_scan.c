@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "scanner/cache_scan.h"
 #include "scanner/index.h"
 #include "scanner/scan.h"
 
@@ -23,11 +24,26 @@
 struct arguments {
     struct options common; /* of these only --db, --json and the arguments */
     struct scan_options scan;
+    struct cache_options cache; /* url NULL: a store */
+    struct public_key *keys;
+    bool has_readers, has_root;
     struct progress_lines lines; /* of --progress-fd */
 };
 
-enum { SHARDS_MAX = 1000000 };
-enum { OPT_DB = 256, OPT_ROOT, OPT_STORE, OPT_JSON, OPT_CLOSURE, OPT_SHARD, OPT_PROGRESS };
+enum { SHARDS_MAX = 1000000, CACHE_READERS = 8 };
+enum {
+    OPT_DB = 256,
+    OPT_ROOT,
+    OPT_STORE,
+    OPT_JSON,
+    OPT_CLOSURE,
+    OPT_SHARD,
+    OPT_PROGRESS,
+    OPT_CACHE,
+    OPT_KEY,
+    OPT_NO_LISTINGS,
+    OPT_RANGES
+};
 
 static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
@@ -39,6 +55,13 @@ static const struct argp_option rows[] = {
      0},
     {"shard", OPT_SHARD, "I/N", 0, "Scan only part I of N; 'stormlint merge' joins them", 0},
     {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
+    {"cache", OPT_CACHE, "URL", 0, "Scan a binary cache instead: http, https or file", 0},
+    {"public-key", OPT_KEY, "KEY", 0,
+     "Of the cache only what KEY (NAME:BASE64) has signed; repeatable", 0},
+    {"no-listings", OPT_NO_LISTINGS, NULL, 0,
+     "Read every archive of the cache, also where its listing shows no ELF files", 0},
+    {"ranges", OPT_RANGES, NULL, 0,
+     "Of the cache's unpacked archives read only ELF files; hashes are not checked then", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
@@ -66,6 +89,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     struct options *o = &a->common;
+    struct err err;
     char *end;
     long n;
 
@@ -75,6 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_ROOT:
         a->scan.root = arg;
+        a->has_root = true;
         break;
     case OPT_STORE:
         a->scan.store = arg;
@@ -91,6 +116,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (*end || end == arg || n < 0 || n > 64)
             argp_error(state, "'%s' is no number of threads (0 to 64)", arg);
         a->scan.readers = (unsigned)n;
+        a->has_readers = true;
+        break;
+    case OPT_CACHE:
+        a->cache.url = arg;
+        break;
+    case OPT_KEY:
+        a->keys = arena_grow(&o->arena, a->keys, a->cache.n_keys, sizeof(*a->keys));
+        if (public_key_read(arg, &o->arena, &a->keys[a->cache.n_keys++], &err) < 0)
+            argp_error(state, "%s", err.text);
+        break;
+    case OPT_NO_LISTINGS:
+        a->cache.no_listings = true;
+        break;
+    case OPT_RANGES:
+        a->cache.ranges = true;
+        break;
+    case ARGP_KEY_END:
+        if (!a->cache.url && (a->keys || a->cache.no_listings || a->cache.ranges))
+            argp_error(state, "--public-key, --no-listings and --ranges are about a --cache");
+        if (a->cache.url && a->has_root)
+            argp_error(state, "a --cache has no --root");
         break;
     case OPT_JSON:
         o->json = true;
@@ -129,8 +175,8 @@ static int make_parents(struct arena *arena, const char *path, struct err *err)
 
 /* ---- the summary */
 
-static int print_json(const char *db, const struct scan_result *r, const struct index_totals *t,
-                      struct err *err)
+static int print_json(const struct arguments *a, const char *db, const struct cache_scan_result *c,
+                      const struct scan_result *r, const struct index_totals *t, struct err *err)
 {
     const struct number {
         const char *key;
@@ -158,10 +204,17 @@ static int print_json(const char *db, const struct scan_result *r, const struct 
     json_put_text(o, "references", r->references);
     for_each (n, numbers)
         json_put_int(o, n->key, n->value);
+    if (a->cache.url) {
+        json_put_int(o, "cache_listed", (int64_t)c->listed);
+        json_put_int(o, "cache_ranged", (int64_t)c->ranged);
+        json_put_int(o, "cache_bytes", (int64_t)c->bytes);
+    }
     return json_print(o, stdout, true, err);
 }
 
-static void print_text(const char *db, const struct scan_result *r, const struct index_totals *t)
+static void print_text(const struct arguments *arguments, const char *db,
+                       const struct cache_scan_result *c, const struct scan_result *r,
+                       const struct index_totals *t)
 {
     CLEANUP(arena_release) struct arena a = {0};
 
@@ -172,6 +225,9 @@ static void print_text(const char *db, const struct scan_result *r, const struct
         printf("; not registered, left out: %zu", r->unregistered);
     if (r->elsewhere)
         printf("; of other shards: %zu", r->elsewhere);
+    if (arguments->cache.url && r->scanned)
+        printf("; read %.1f MiB, listings were enough of %zu", (double)c->bytes / (1 << 20),
+               c->listed);
     printf("\nindex '%s': packages %lld, files %lld, ELF objects %lld, programs %lld\n",
            str_escape(&a, db), (long long)t->packages, (long long)t->files, (long long)t->objects,
            (long long)t->programs);
@@ -218,10 +274,22 @@ static int make_absolute(struct arguments *a, struct err *err)
     return 0;
 }
 
+/* Without paths links lead to, caches only know their store's. */
+static int scan_cache(struct arguments *a, struct db *db, struct cache_scan_result *ret_result,
+                      struct err *err)
+{
+    a->cache.store = a->scan.store;
+    a->cache.key = a->keys;
+    if (!a->has_readers)
+        a->scan.readers = CACHE_READERS;
+    return cache_scan(db, &a->scan, &a->cache, ret_result, err);
+}
+
 static int scan(struct arguments *a, struct progress_line *line, struct err *err)
 {
     CLEANUP(db_closep) struct db *db = NULL;
     const char *path = options_db(&a->common);
+    struct cache_scan_result cached = {0};
     struct scan_result result = {0};
     struct index_totals totals;
     int r = make_absolute(a, err);
@@ -231,14 +299,16 @@ static int scan(struct arguments *a, struct progress_line *line, struct err *err
     if (r == 0)
         r = db_open(path, DB_WRITE, &db, err);
     if (r == 0)
-        r = scan_run(db, &a->scan, &result, err);
+        r = a->cache.url ? scan_cache(a, db, &cached, err) : scan_run(db, &a->scan, &result, err);
+    if (r == 0 && a->cache.url)
+        result = cached.scan;
     if (r == 0)
         r = index_totals(db, &totals, err);
     progress_line_end(line);
     if (r == 0 && a->common.json)
-        r = print_json(path, &result, &totals, err);
+        r = print_json(a, path, &cached, &result, &totals, err);
     else if (r == 0)
-        print_text(path, &result, &totals);
+        print_text(a, path, &cached, &result, &totals);
     if (r == 0 && result.database.code)
         log_warn("%s; references are told from files instead", result.database.text);
     if (r == 0 && result.incomplete)

@@ -46,6 +46,9 @@ const struct sql index_sql[] = {
                          "INSERT INTO package (store, base, hash, name, pname, version, output, "
                          "state, nar_hash, nar_size) "
                          "VALUES (?, ?, ?, ?, ?, ?, ?, 'new', ?, ?)"},
+    [SQL_PACKAGE_KNOW] = {"package-know",
+                          "UPDATE package SET name = ?2, pname = ?3, version = ?4, output = ?5, "
+                          "nar_size = ?6 WHERE id = ?1"},
     [SQL_PACKAGE_WRITE] = {"package-write",
                            "UPDATE package SET state = ?2, nar_hash = ?3, mark = ?4, kind = ?5, "
                            "target = ?6, files = ?7, macho = ?8, first_object = ?9, objects = ?10 "
@@ -98,6 +101,16 @@ const struct sql index_sql[] = {
     [SQL_SEARCH_DIR_ADD] = {"search-dir-add", "INSERT INTO search_dir VALUES (?, ?)"},
     [SQL_RUN_PATHS] = {"run-paths", "SELECT dirs, id FROM run_path ORDER BY id"},
     [SQL_RUN_PATH_ADD] = {"run-path-add", "INSERT INTO run_path VALUES (?, ?)"},
+    [SQL_ORIGIN_DIRS] = {"origin-dirs",
+                         "SELECT DISTINCT p.base, d.path, s.text FROM object o "
+                         "JOIN run_path r ON r.id = o.rpath OR r.id = o.runpath "
+                         "JOIN json_each(r.dirs) j JOIN search_dir s ON s.id = j.value "
+                         "JOIN directory d ON d.id = o.directory "
+                         "JOIN package p ON p.id = d.package WHERE substr(s.text, 1, 1) = '$'"},
+    [SQL_LDSO_DIRS] =
+        {"ldso-dirs", "SELECT system_dirs || coalesce(':' || rtrim(cache, replace(cache, '/', "
+                      "'')), '') || coalesce(':' || rtrim(preload, replace(preload, '/', '')), '') "
+                      "FROM ldso"},
     [SQL_MAX_OBJECT] = {"max-object", "SELECT max(id) FROM object"},
     [SQL_MAX_DIRECTORY] = {"max-directory", "SELECT max(id) FROM directory"},
     [SQL_MARK] = {"mark", "INSERT OR REPLACE INTO meta VALUES ('unfinished', 1)"},
@@ -518,6 +531,29 @@ int index_add_package(struct index *index, int64_t store, const char *base,
     if ((r = stmt_run(s, err)) == 0)
         *ret_id = db_last_id(index->db);
     return r;
+}
+
+int index_know_package(struct index *index, int64_t id, const struct nix_path *path,
+                       struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct store_name name;
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_PACKAGE_KNOW, err);
+    if (!s)
+        return -err->code;
+    store_name_parse(&a, path->base, path->deriver, &name);
+    stmt_bind_int(s, 1, id);
+    stmt_bind_text(s, 2, name.name);
+    stmt_bind_text(s, 3, name.pname);
+    stmt_bind_text(s, 4, name.version);
+    stmt_bind_text(s, 5, name.output);
+    stmt_bind_int(s, 6, path->nar_size);
+    return stmt_run(s, err);
 }
 
 int index_add_reference(struct index *index, int64_t package, int64_t reference, struct err *err)

@@ -71,6 +71,10 @@ MUST_CHECK int index_packages(struct index *index, int64_t store,
 MUST_CHECK int index_add_package(struct index *index, int64_t store, const char *base,
                                  const struct nix_path *path, int64_t *ret_id, struct err *err);
 
+/* More is known of a package than when it was added: what `path` says. */
+MUST_CHECK int index_know_package(struct index *index, int64_t id, const struct nix_path *path,
+                                  struct err *err);
+
 /*
  * Put `facts` in the place of what is known about the package; `replaces`: there may be something.
  * References are added afterwards, one by one.
@@ -108,10 +112,10 @@ MUST_CHECK int index_has_directory(struct index *index, int64_t id, const char *
 /*
  * The directories that run paths name, as they are spelled, and again with `$ORIGIN` replaced by
  * where the object is; those that loader files have compiled in. Only what was first seen since
- * the index was opened.
+ * the index was opened, unless it was unfinished then: who was killed has not looked at them.
  */
-void index_new_search_dirs(struct index *index, void (*each)(void *data, const char *path),
-                           void *data);
+MUST_CHECK int index_search_dirs(struct index *index, void (*each)(void *data, const char *path),
+                                 void *data, struct err *err);
 
 /*
  * Local facts: for every directory with objects whose change time is not the recorded one, `stat`

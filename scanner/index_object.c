@@ -93,6 +93,24 @@ static void note_origin(struct index *index, const char *place, const char *dir,
         note_searched(index, path, (size_t)n);
 }
 
+void index_note_dirs(struct index *index, const char *dirs)
+{
+    while (*dirs) {
+        const size_t len = strcspn(dirs, ":");
+
+        note_searched(index, dirs, len);
+        dirs += len + (dirs[len] == ':');
+    }
+}
+
+void index_note_origin(struct index *index, const char *base, const char *below, const char *dir)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    const char *place = str_join(&a, index->store_path, base);
+
+    note_origin(index, *below ? str_join(&a, place, below) : place, dir, strlen(dir));
+}
+
 /* The id of a run path; 0: there is none. */
 static int64_t path_id(struct index *index, struct arena *arena, const char *path,
                        const char *place)

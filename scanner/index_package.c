@@ -226,17 +226,49 @@ int index_has_directory(struct index *index, int64_t id, const char *path, bool 
     return 0;
 }
 
-void index_new_search_dirs(struct index *index, void (*each)(void *data, const char *path),
-                           void *data)
+/* What an earlier, killed scan has seen, as if this one had. */
+static int note_all_search_dirs(struct index *index, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_ORIGIN_DIRS, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    while ((r = stmt_step(s, err)) > 0)
+        index_note_origin(index, stmt_text(s, 0), stmt_text(s, 1), stmt_text(s, 2));
+    if (r == 0 && !(s = index_prepare(index, SQL_LDSO_DIRS, err)))
+        return -err->code;
+    while (r == 0 && (r = stmt_step(s, err)) > 0) {
+        index_note_dirs(index, stmt_text(s, 0));
+        r = 0;
+    }
+    if (r == 0 && !(s = index_prepare(index, SQL_SEARCH_DIRS, err)))
+        return -err->code;
+    while (r == 0 && (r = stmt_step(s, err)) > 0) {
+        index_note_dirs(index, stmt_text(s, 0));
+        r = 0;
+    }
+    return r;
+}
+
+int index_search_dirs(struct index *index, void (*each)(void *data, const char *path), void *data,
+                      struct err *err)
 {
     const struct dictionary *dirs = &index->search_dir;
+    bool unfinished = index->unfinished;
+    int r = index->marked ? 0 : index_is_unfinished(index->db, &unfinished, err);
 
-    if (!index->expanded)
-        return;
+    if (r == 0 && unfinished)
+        r = index_load(index, err);
+    if (r == 0 && unfinished)
+        r = note_all_search_dirs(index, err);
+    if (r < 0 || !index->expanded)
+        return r;
     for (uint32_t i = dirs->opened; i < intern_count(dirs->names); i++)
         each(data, dirs->fresh[i - dirs->opened]->text);
     for (uint32_t i = 0; i < index->n_expanded; i++)
         each(data, index->expanded_dir[i]->text);
+    return 0;
 }
 
 /* ---- local facts */

@@ -20,6 +20,7 @@ enum sql_id {
     SQL_PARTS_SOME,
     SQL_PACKAGES,
     SQL_PACKAGE_ADD,
+    SQL_PACKAGE_KNOW,
     SQL_PACKAGE_WRITE,
     SQL_PACKAGE_COPY,
     SQL_PACKAGE_GONE,
@@ -52,6 +53,8 @@ enum sql_id {
     SQL_SEARCH_DIR_ADD,
     SQL_RUN_PATHS,
     SQL_RUN_PATH_ADD,
+    SQL_ORIGIN_DIRS,
+    SQL_LDSO_DIRS,
     SQL_MAX_OBJECT,
     SQL_MAX_DIRECTORY,
     SQL_MARK,
@@ -92,6 +95,12 @@ struct index {
 };
 
 struct stmt *index_prepare(struct index *index, enum sql_id id, struct err *err);
+
+/* Remember that somebody looks into the directories of a ':'-separated list. */
+void index_note_dirs(struct index *index, const char *dirs);
+
+/* ... into `dir`, which starts with $ORIGIN, of an object in directory `below` of a package. */
+void index_note_origin(struct index *index, const char *base, const char *below, const char *dir);
 
 /* Open a transaction if there is none: every change begins with this. */
 MUST_CHECK int index_begin(struct index *index, struct err *err);

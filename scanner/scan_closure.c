@@ -14,45 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- paths of the store */
-
-/*
- * The package that absolute `path` is in, `*ret_below` what follows it; NULL: outside the store.
- * Doubled slashes and "." are dropped, ".." is taken as written: what run paths mean lexically.
- */
-static const char *package_of(struct scan *scan, struct arena *arena, const char *path,
-                              const char **ret_below)
-{
-    const size_t len = strlen(scan->options->store);
-    char *out = arena_alloc(arena, strlen(path) + 2), *slash;
-    size_t n = 0;
-
-    if (path[0] != '/')
-        return NULL;
-    while (*path) {
-        const size_t part = strcspn(path, "/");
-
-        if (part == 2 && memcmp(path, "..", 2) == 0) {
-            while (n && out[--n] != '/')
-                continue;
-        } else if (part && !(part == 1 && *path == '.')) {
-            out[n++] = '/';
-            memcpy(out + n, path, part);
-            n += part;
-        }
-        path += part + (path[part] == '/');
-    }
-    out[n] = '\0';
-    if (strncmp(out, scan->options->store, len) != 0 || out[len] != '/')
-        return NULL;
-    out += len + 1;
-    slash = strchr(out, '/');
-    *ret_below = slash ? slash + 1 : "";
-    if (slash)
-        *slash = '\0';
-    return out;
-}
-
 /* ---- what is told */
 
 /* Largest id of the store's database for which references are taken from it. */
@@ -284,11 +245,12 @@ int scan_spread(struct scan *scan, struct err *err)
 static const char *given_package(struct scan *scan, const char *path)
 {
     char real[PATH_MAX];
-    const char *base = package_of(scan, &scan->arena, path, &(const char *){NULL});
+    const char *base =
+        store_path_split(&scan->arena, scan->options->store, path, &(const char *){NULL});
 
     if (base || strcmp(scan->options->root, "/") != 0 || !realpath(path, real))
         return base;
-    return package_of(scan, &scan->arena, real, &(const char *){NULL});
+    return store_path_split(&scan->arena, scan->options->store, real, &(const char *){NULL});
 }
 
 static int want_given(struct scan *scan, const char *path, struct err *err)
@@ -403,7 +365,9 @@ static void refer_path(struct referrer *by, const char *path)
 {
     const char *below, *base;
 
-    base = path && path[0] == '/' ? package_of(by->scan, by->arena, path, &below) : NULL;
+    base = path && path[0] == '/'
+               ? store_path_split(by->arena, by->scan->options->store, path, &below)
+               : NULL;
     if (base)
         refer(by, base);
 }
@@ -476,7 +440,7 @@ static bool keep_directory(struct search *search, const struct candidate *c, con
     struct package_facts *f;
     bool has = false, there;
 
-    if (c->elsewhere && walk_always_keeps(path))
+    if (c->elsewhere && facts_always_keep(path))
         return true;
 
     search->error = index_has_directory(scan->index, c->id, path, &has, search->err);
@@ -497,7 +461,9 @@ static void keep_search_dir(void *data, const char *path)
     const struct candidate *c;
     bool has = false;
 
-    base = search->error ? NULL : package_of(search->scan, search->arena, path, &below);
+    base = search->error
+               ? NULL
+               : store_path_split(search->arena, search->scan->options->store, path, &below);
     if (!base)
         return;
     c = scan_candidate(search->scan, base);
@@ -521,8 +487,9 @@ int scan_search_dirs(struct scan *scan, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct search search = {scan, walker_new(scan->options->store), &arena, err, 0};
+    int r;
 
-    index_new_search_dirs(scan->index, keep_search_dir, &search);
+    r = index_search_dirs(scan->index, keep_search_dir, &search, err);
     walker_free(search.walker);
-    return search.error;
+    return r < 0 ? r : search.error;
 }

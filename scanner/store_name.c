@@ -92,6 +92,39 @@ void store_name_parse(struct arena *arena, const char *base, const char *deriver
     ret->version = dash ? dash + 1 : "";
 }
 
+const char *store_path_split(struct arena *arena, const char *store, const char *path,
+                             const char **ret_below)
+{
+    const size_t len = strlen(store);
+    char *out = arena_alloc(arena, strlen(path) + 2), *slash;
+    size_t n = 0;
+
+    if (path[0] != '/')
+        return NULL;
+    while (*path) {
+        const size_t part = strcspn(path, "/");
+
+        if (part == 2 && memcmp(path, "..", 2) == 0) {
+            while (n && out[--n] != '/')
+                continue;
+        } else if (part && !(part == 1 && *path == '.')) {
+            out[n++] = '/';
+            memcpy(out + n, path, part);
+            n += part;
+        }
+        path += part + (path[part] == '/');
+    }
+    out[n] = '\0';
+    if (strncmp(out, store, len) != 0 || out[len] != '/')
+        return NULL;
+    out += len + 1;
+    slash = strchr(out, '/');
+    *ret_below = slash ? slash + 1 : "";
+    if (slash)
+        *slash = '\0';
+    return out;
+}
+
 unsigned store_name_shard(const char *base, unsigned shards)
 {
     CLEANUP(arena_release) struct arena a = {0};

@@ -22,6 +22,13 @@ void store_name_parse(struct arena *arena, const char *base, const char *deriver
                       struct store_name *ret_name);
 
 /*
+ * The package that absolute `path` is in, `*ret_below` what follows it; NULL: outside the store.
+ * Doubled slashes and "." are dropped, ".." is taken as written: what run paths mean lexically.
+ */
+const char *store_path_split(struct arena *arena, const char *store, const char *path,
+                             const char **ret_below);
+
+/*
  * Which of `shards` (1 or more) parts of a store the package belongs to, from 1: by its hash, by its
  * whole name when it has none. The same on every machine and in every version.
  */

@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "scanner/elf_read.h"
-#include "scanner/entries.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +13,6 @@
 #include <unistd.h>
 
 enum {
-    HEAD_FIRST = 64,   /* bytes read of every regular file: an ELF header */
     HEAD_ELF = 4096,   /* of an ELF file: most program headers and strings are there */
     DEPTH_MAX = 200,   /* directories below each other, each with an open descriptor */
     PATH_SIZE = 16384, /* longest path below a package */
@@ -24,16 +22,10 @@ enum {
 /* Never block on what a path has become, never follow a link, never become a terminal's owner. */
 enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
 
-/* A growing piece of memory, used again and again. */
-struct buffer {
-    char *bytes;
-    size_t len, size;
-};
-
 struct walker {
     const char *store;
     struct elf_scratch *scratch;
-    struct buffer entries;
+    struct entries entries;
     struct package_facts *facts; /* of the walk going on */
     char path[PATH_SIZE];        /* below the package, of the directory at hand */
     size_t path_len;
@@ -61,38 +53,9 @@ void walker_free(struct walker *w)
     free(w);
 }
 
-static void buffer_add(struct buffer *b, const char *bytes, size_t len)
-{
-    if (b->size - b->len < len) {
-        b->size = (b->len + len) * 2 + 4096;
-        b->bytes = realloc(b->bytes, b->size);
-        if (!b->bytes)
-            abort();
-    }
-    memcpy(b->bytes + b->len, bytes, len);
-    b->len += len;
-}
-
-static void add_entry(struct walker *w, enum entry_kind kind, const char *name, const char *text)
-{
-    const char k = (char)kind;
-
-    buffer_add(&w->entries, &k, 1);
-    buffer_add(&w->entries, name, strlen(name) + 1);
-    if (text)
-        buffer_add(&w->entries, text, strlen(text) + 1);
-}
-
 static void add_problem(struct walker *w, const char *name, bool unread, const char *text)
 {
-    struct package_facts *f = w->facts;
-    struct arena *a = &f->arena;
-
-    f->problem = arena_grow(a, f->problem, f->n_problems, sizeof(*f->problem));
-    f->problem[f->n_problems++] =
-        (struct walked_problem){str_join(a, w->path, name), unread, arena_strdup(a, text)};
-    if (unread)
-        f->state = PACKAGE_INCOMPLETE;
+    facts_add_problem(w->facts, w->path, name, unread, text);
 }
 
 static void add_unread(struct walker *w, const char *name, int error)
@@ -102,35 +65,8 @@ static void add_unread(struct walker *w, const char *name, int error)
 
 /* ---- one regular file */
 
-/* Mach-O by magic; the magic of its fat files is Java's too, whose version follows. */
-static bool is_macho(const unsigned char *head, size_t len)
-{
-    static const unsigned char magics[][4] = {
-        {0xfe, 0xed, 0xfa, 0xce},
-        {0xfe, 0xed, 0xfa, 0xcf},
-        {0xce, 0xfa, 0xed, 0xfe},
-        {0xcf, 0xfa, 0xed, 0xfe},
-    };
-    static const unsigned char fat[4] = {0xca, 0xfe, 0xba, 0xbe};
-
-    if (len < 8)
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(magics); i++)
-        if (memcmp(head, magics[i], 4) == 0)
-            return true;
-    return memcmp(head, fat, 4) == 0 && head[4] == 0 && head[5] == 0 && head[6] == 0 &&
-           head[7] < 45;
-}
-
-/* What a directory's walk gathers besides the entries. */
-struct gathering {
-    struct walked_object *object;
-    size_t n_objects;
-    bool interesting; /* links to libraries in it */
-};
-
 static enum entry_kind read_elf(struct walker *w, int fd, const char *name, size_t head_len,
-                                struct gathering *g)
+                                struct gathered *g)
 {
     struct package_facts *f = w->facts;
     struct elf_source source = {.fd = fd, .head = w->head, .scratch = w->scratch};
@@ -158,13 +94,11 @@ static enum entry_kind read_elf(struct walker *w, int fd, const char *name, size
     found.dev = st.st_dev;
     found.ino = st.st_ino;
     found.nlink = st.st_nlink;
-    g->object = arena_grow(&f->arena, g->object, g->n_objects, sizeof(*g->object));
-    g->object[g->n_objects++] = found;
-    f->objects++;
+    facts_add_object(f, g, &found);
     return ENTRY_ELF;
 }
 
-static void walk_file(struct walker *w, int dir_fd, const char *name, struct gathering *g)
+static void walk_file(struct walker *w, int dir_fd, const char *name, struct gathered *g)
 {
     const int fd = openat(dir_fd, name, OPEN_FLAGS);
     enum entry_kind kind = ENTRY_FILE;
@@ -175,60 +109,41 @@ static void walk_file(struct walker *w, int dir_fd, const char *name, struct gat
     w->facts->files++;
     if (fd < 0) {
         add_unread(w, entry_name, errno);
-        add_entry(w, ENTRY_UNREAD, entry_name, NULL);
+        entries_add(&w->entries, ENTRY_UNREAD, entry_name, NULL);
         return;
     }
-    n = pread(fd, w->head, HEAD_FIRST, 0);
+    n = pread(fd, w->head, FACTS_HEAD, 0);
     if (n < 0) {
         add_unread(w, entry_name, errno);
         kind = ENTRY_UNREAD;
-    } else if (n >= 4 && memcmp(w->head, ELFMAG, SELFMAG) == 0) {
+    } else {
+        kind = facts_judge_head(w->facts, w->head, (size_t)n);
+    }
+    if (kind == ENTRY_ELF)
         kind = read_elf(w, fd, entry_name, (size_t)n, g);
-    } else if (n < HEAD_FIRST) {
-        kind = ENTRY_SHORT;
+    if (kind == ENTRY_SHORT) {
         (void)snprintf(size, sizeof(size), "%zd", n);
         text = size;
     }
-    if (n > 0 && is_macho(w->head, (size_t)n))
-        w->facts->macho++;
-    add_entry(w, kind, entry_name, text);
+    entries_add(&w->entries, kind, entry_name, text);
     (void)close(fd);
 }
 
 /* ---- links */
 
-/* A link that leads to another store path makes a reference. */
-static void note_reference(struct walker *w, const char *target)
-{
-    struct package_facts *f = w->facts;
-    const size_t len = strlen(w->store);
-    size_t n;
-
-    if (strncmp(target, w->store, len) != 0 || target[len] != '/')
-        return;
-    target += len + 1;
-    n = strcspn(target, "/");
-    if (n == 0 || (f->n_links && strncmp(f->link[f->n_links - 1], target, n) == 0 &&
-                   f->link[f->n_links - 1][n] == '\0'))
-        return;
-    f->link = arena_grow(&f->arena, f->link, f->n_links, sizeof(*f->link));
-    f->link[f->n_links++] = arena_strndup(&f->arena, target, n);
-}
-
-static void walk_link(struct walker *w, int dir_fd, const char *name, struct gathering *g)
+static void walk_link(struct walker *w, int dir_fd, const char *name, struct gathered *g)
 {
     char target[PATH_MAX];
     const ssize_t n = readlinkat(dir_fd, name, target, sizeof(target) - 1);
 
     if (n < 0) {
         add_unread(w, name, errno);
-        add_entry(w, ENTRY_OTHER, name, NULL);
+        entries_add(&w->entries, ENTRY_OTHER, name, NULL);
         return;
     }
     target[n] = '\0';
-    g->interesting |= strstr(name, ".so") != NULL;
-    note_reference(w, target);
-    add_entry(w, ENTRY_LINK, name, target);
+    facts_add_link(w->facts, g, w->store, name, target);
+    entries_add(&w->entries, ENTRY_LINK, name, target);
 }
 
 /* ---- directories */
@@ -250,7 +165,7 @@ static unsigned char entry_type(int dir_fd, const struct dirent64 *e)
     return (unsigned char)IFTODT(st.st_mode);
 }
 
-static void walk_entry(struct walker *w, int dir_fd, const struct dirent64 *e, struct gathering *g,
+static void walk_entry(struct walker *w, int dir_fd, const struct dirent64 *e, struct gathered *g,
                        struct names *subdirs)
 {
     struct arena *a = &w->facts->arena;
@@ -259,7 +174,7 @@ static void walk_entry(struct walker *w, int dir_fd, const struct dirent64 *e, s
     case DT_DIR:
         subdirs->name = arena_grow(a, subdirs->name, subdirs->n, sizeof(*subdirs->name));
         subdirs->name[subdirs->n++] = arena_strdup(a, e->d_name);
-        add_entry(w, ENTRY_DIR, e->d_name, NULL);
+        entries_add(&w->entries, ENTRY_DIR, e->d_name, NULL);
         break;
     case DT_REG:
         walk_file(w, dir_fd, e->d_name, g);
@@ -268,7 +183,7 @@ static void walk_entry(struct walker *w, int dir_fd, const struct dirent64 *e, s
         walk_link(w, dir_fd, e->d_name, g);
         break;
     default:
-        add_entry(w, ENTRY_OTHER, e->d_name, NULL);
+        entries_add(&w->entries, ENTRY_OTHER, e->d_name, NULL);
     }
 }
 
@@ -278,7 +193,7 @@ static bool is_dot(const char *name)
 }
 
 /* All entries but the sub-directories' content. 0 or -errno. */
-static int walk_entries(struct walker *w, int dir_fd, struct gathering *g, struct names *subdirs)
+static int walk_entries(struct walker *w, int dir_fd, struct gathered *g, struct names *subdirs)
 {
     ssize_t n;
 
@@ -294,34 +209,15 @@ static int walk_entries(struct walker *w, int dir_fd, struct gathering *g, struc
     return n < 0 ? -errno : 0;
 }
 
-bool walk_always_keeps(const char *path)
-{
-    static const char *const names[] = {"",       "lib", "lib64", "lib32",
-                                        "libx32", "bin", "sbin",  "libexec"};
-    const char *base = str_base(path);
-    const char *const *name;
-
-    for_each (name, names)
-        if (strcmp(base, *name) == 0)
-            return true;
-    return strstr(path, "glibc-hwcaps") != NULL;
-}
-
 static void keep_dir(struct walker *w, int dir_fd, const char *entries, size_t size,
-                     const struct gathering *g)
+                     const struct gathered *g)
 {
-    struct package_facts *f = w->facts;
     struct stat st;
-    struct walked_dir dir = {.path = arena_strndup(&f->arena, w->path, w->path_len),
-                             .entries = entries,
-                             .entries_size = size,
-                             .object = g->object,
-                             .n_objects = g->n_objects};
+    uint64_t changed = 0;
 
     if (fstat(dir_fd, &st) == 0)
-        dir.changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
-    f->dir = arena_grow(&f->arena, f->dir, f->n_dirs, sizeof(*f->dir));
-    f->dir[f->n_dirs++] = dir;
+        changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
+    facts_keep(w->facts, w->path, entries, size, g, changed);
 }
 
 static bool walk_subdir(struct walker *w, int dir_fd, const char *name, int depth);
@@ -330,7 +226,7 @@ static bool walk_subdir(struct walker *w, int dir_fd, const char *name, int dept
 static bool walk_dir(struct walker *w, int dir_fd, int depth)
 {
     struct package_facts *f = w->facts;
-    struct gathering g = {0};
+    struct gathered g = {0};
     struct names subdirs = {0};
     const int r = walk_entries(w, dir_fd, &g, &subdirs);
     const size_t size = w->entries.len;
@@ -340,7 +236,7 @@ static bool walk_dir(struct walker *w, int dir_fd, int depth)
     if (r < 0)
         add_unread(w, "", -r);
     entries = arena_memdup(&f->arena, w->entries.bytes, size);
-    keep = g.n_objects || g.interesting || walk_always_keeps(w->path);
+    keep = facts_is_worth(w->path, &g);
     for (size_t i = 0; i < subdirs.n; i++)
         keep |= walk_subdir(w, dir_fd, subdirs.name[i], depth + 1);
     if (keep)
@@ -376,31 +272,18 @@ static bool walk_subdir(struct walker *w, int dir_fd, const char *name, int dept
 
 /* ---- packages */
 
-static struct package_facts *facts_new(struct walker *w, const char *base)
+static struct package_facts *begin(struct walker *w, const char *base)
 {
-    struct package_facts *f = calloc(1, sizeof(*f));
-
-    if (!f)
-        abort();
-    f->base = arena_strdup(&f->arena, base);
-    w->facts = f;
+    w->facts = facts_new(base);
     w->path_len = 0;
     w->path[0] = '\0';
-    return f;
-}
-
-void package_facts_free(struct package_facts *f)
-{
-    if (!f)
-        return;
-    arena_release(&f->arena);
-    free(f);
+    return w->facts;
 }
 
 /* A package that is one regular file: a directory with one entry that has no name. */
 static void walk_single(struct walker *w, int store_fd, const char *base)
 {
-    struct gathering g = {0};
+    struct gathered g = {0};
 
     w->entries.len = 0;
     walk_file(w, store_fd, base, &g);
@@ -435,7 +318,7 @@ static void walk_top(struct walker *w, int store_fd, const char *base, const str
         f->kind = "link";
         n = readlinkat(store_fd, base, target, sizeof(target) - 1);
         f->target = arena_strndup(&f->arena, target, n > 0 ? (size_t)n : 0);
-        note_reference(w, f->target);
+        facts_add_link(f, &(struct gathered){0}, w->store, "", f->target);
         break;
     default:
         f->kind = "other";
@@ -456,7 +339,7 @@ struct package_facts *walk_package(struct walker *w, int store_fd, const char *b
                                    uint64_t known_mark)
 {
     const uint64_t mark = with_mark ? package_mark(store_fd, base) : 0;
-    struct package_facts *f = facts_new(w, base);
+    struct package_facts *f = begin(w, base);
     struct stat st;
 
     f->mark = mark;
@@ -476,9 +359,9 @@ struct package_facts *walk_package(struct walker *w, int store_fd, const char *b
 struct package_facts *walk_directory(struct walker *w, int store_fd, const char *base,
                                      const char *path)
 {
-    struct package_facts *f = facts_new(w, base);
+    struct package_facts *f = begin(w, base);
     char *whole = str_join(&f->arena, base, path);
-    struct gathering g = {0};
+    struct gathered g = {0};
     struct names subdirs = {0};
     int fd;
 

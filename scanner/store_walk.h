@@ -12,50 +12,7 @@
  */
 #pragma once
 
-#include "base/arena.h"
-#include "scanner/object.h"
-
-enum package_state { PACKAGE_SCANNED, PACKAGE_INCOMPLETE, PACKAGE_GONE, PACKAGE_UNCHANGED };
-
-struct walked_object {
-    const char *name;
-    const struct object *object;
-    uint64_t dev, ino, nlink;
-};
-
-/* A directory that loaders may look into, with all its entries (scanner/entries.h). */
-struct walked_dir {
-    const char *path; /* below the package, "" its top */
-    const char *entries;
-    size_t entries_size;
-    uint64_t changed;             /* its change time, ns */
-    struct walked_object *object; /* in the order of entries */
-    size_t n_objects;
-};
-
-struct walked_problem {
-    const char *path;
-    bool unread; /* else malformed */
-    const char *text;
-};
-
-struct package_facts {
-    struct arena arena; /* of everything below */
-    const char *base;
-    enum package_state state;
-    const char *kind;   /* "dir", "file", "link", "other" */
-    const char *target; /* of a link */
-
-    struct walked_dir *dir;
-    size_t n_dirs;
-    struct walked_problem *problem;
-    size_t n_problems;
-    const char **link; /* names of store paths that links in it lead to; not unique */
-    size_t n_links;
-
-    uint64_t files, objects, macho;
-    uint64_t mark; /* package_mark() before it was read; 0: not asked for */
-};
+#include "scanner/facts.h"
 
 struct walker;
 
@@ -70,7 +27,6 @@ void walker_free(struct walker *walker);
  */
 struct package_facts *walk_package(struct walker *walker, int store_fd, const char *base,
                                    bool with_mark, uint64_t known_mark);
-void package_facts_free(struct package_facts *facts);
 
 /*
  * The entries of one more directory below a package, which no loader would look into but for a run
@@ -78,9 +34,6 @@ void package_facts_free(struct package_facts *facts);
  */
 struct package_facts *walk_directory(struct walker *walker, int store_fd, const char *base,
                                      const char *path);
-
-/* Is the directory `path` kept whatever it holds? Run paths, wrappers and profiles name those. */
-bool walk_always_keeps(const char *path);
 
 /*
  * A number that changes when a package's names, sizes, times or inodes do; never 0. What cannot be
