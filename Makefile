@@ -298,6 +298,8 @@ layers: $(LAYERS:%=layer-%) layer-resolver-alone
 	  xargs -r grep -ln '<gelf\.h>\|<libelf\.h>' | grep -vx 'scanner/elf_read\.c'
 	@! grep -ln '<microhttpd\.h>' $(SRC) $(HDR) | grep -vx 'server/http\.c'
 	@! grep -ln '<curl/' $(SRC) $(HDR) | grep -vx 'scanner/fetch\.c'
+	@! grep -ln '<sodium\.h>' $(SRC) $(HDR) | grep -vx 'scanner/crypto\.c'
+	@! grep -ln '<lzma\.h>\|<zstd\.h>' $(SRC) $(HDR) | grep -vx 'scanner/unpack\.c'
 	@! grep -ln '<zlib\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | grep -vx 'server/gzip\.c'
 	@! grep -ln '<jansson\.h>' $(SRC) $(HDR) | grep -vx 'base/json\.h'
 layer-%:

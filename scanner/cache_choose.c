@@ -5,10 +5,10 @@
 
 #include "base/str.h"
 #include "base/workq.h"
+#include "scanner/closure_file.h"
 #include "scanner/store_name.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,22 +37,11 @@ static int want_path(struct cache_scan *scan, const char *path, struct err *err)
 
 static int read_closure_file(struct cache_scan *scan, const char *path, struct err *err)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t size = 0;
-    int r = 0;
+    struct closure_file file;
+    int r = closure_file_read(path, scan->cache_options->store, &scan->arena, &file, err);
 
-    if (!file)
-        return err_set(err, errno, "closure file '%s': %s", path, strerror(errno));
-    while (r == 0 && getline(&line, &size, file) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0])
-            r = want_path(scan, line, err);
-    }
-    if (r == 0 && ferror(file))
-        r = err_set(err, EIO, "closure file '%s': %s", path, strerror(errno));
-    free(line);
-    (void)fclose(file);
+    for (size_t i = 0; r == 0 && i < file.n_paths; i++)
+        r = want_path(scan, file.path[i].path, err);
     return r;
 }
 

@@ -39,7 +39,7 @@ bool listing_may_be_elf(const char *name, bool executable, uint64_t size)
 
     if (size < 4)
         return false;
-    if (executable)
+    if (executable || strstr(name, ".so")) /* liba.so.1 is no manual page */
         return true;
     for_each (data, data_ends)
         if (str_ends(name, *data))

@@ -58,9 +58,9 @@ let
   # an ELF file that does not fit into memory while it is read
   large = of "large-1" ''
     mkdir -p $out/lib
-    cp ${glibc}/lib/libc.so.6 $out/lib/liblarge.so
-    chmod u+w $out/lib/liblarge.so
-    head -c 30000000 /dev/zero >> $out/lib/liblarge.so
+    cp ${glibc}/lib/libc.so.6 $out/lib/liblarge.so.1
+    chmod 644 $out/lib/liblarge.so.1
+    head -c 30000000 /dev/zero >> $out/lib/liblarge.so.1
   '';
   single = of "single.so" "cp ${glibc}/lib/libc.so.6 $out";
   link = of "link-1" "ln -s ${plugins}/lib $out";

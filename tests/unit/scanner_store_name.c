@@ -55,9 +55,40 @@ static void internals(void **state)
     assert_false(store_name_is_internal(HASH "-foo"));
 }
 
+/* Indexes of shards are joined years and versions later: who belongs where may not change. */
+static void shards_stay(void **state)
+{
+    static const struct {
+        const char *base;
+        unsigned shard;
+    } rows[] = {
+        {"0123456789abcdfghijklmnpqrsvwxyz-foo-1.0", 731},
+        {"zyxwvsrqpnmlkjihgfdcba9876543210-bar", 708},
+        {"no-hash", 563},
+    };
+    unsigned counts[5] = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(store_name_shard(rows[i].base, 1000), rows[i].shard);
+    assert_int_equal(store_name_shard("0123456789abcdfghijklmnpqrsvwxyz-other", 1000),
+                     store_name_shard(rows[0].base, 1000));
+    for (unsigned i = 0; i < 1000; i++) {
+        CLEANUP(arena_release) struct arena a = {0};
+        const unsigned shard =
+            store_name_shard(arena_printf(&a, "%032u-x", i * 7919), ARRAY_LEN(counts));
+
+        assert_in_range(shard, 1, ARRAY_LEN(counts));
+        counts[shard - 1]++;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        assert_in_range(counts[i], 150, 250);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(internals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(internals),
+                                       cmocka_unit_test(shards_stay)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
