@@ -5,6 +5,7 @@
 #   make test            everything CI runs; closes with "N passed, N failed"
 #   make test-nix        what touches Nix, with another one than the machine's: NIX=DIR of its programs
 #   make bench-http      what a request costs, beside a bare server
+#   make bench-web       how soon the dashboard is seen, with 10,000 programs
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make apply-world     every plan of a store carried out on copies  LIST=FILE (root; minutes)
@@ -333,6 +334,10 @@ bench: all resolver
 	@bench/run
 bench-scale: all $(O)/bench/synthetic
 	@bench/scale
+bench-web:
+	@bench/web
+bench-http: all
+	@bench/http
 $(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -353,6 +358,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all apply-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-http bench-scale npm site $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-http bench-scale bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
