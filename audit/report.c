@@ -39,6 +39,17 @@ size_t report_judge(const struct audit *audit, const struct report_limits *limit
 
 /* ---- the files beside the page */
 
+/* A finding's own, which may be less than its rule's. */
+static enum confidence confidence_of(const struct audit_finding *f)
+{
+    enum confidence c;
+
+    for (c = CONFIDENCE_GUESS; c <= CONFIDENCE_CERTAIN; c++)
+        if (str_same(f->confidence, confidence_name(c)))
+            return c;
+    return rule_find(f->rule)->confidence;
+}
+
 /* The findings as the linter had them; those of rules that this version does not know are left out.
  */
 static struct findings findings_of(const struct report *report)
@@ -56,7 +67,7 @@ static struct findings findings_of(const struct report *report)
         out = arena_alloc(report->arena, sizeof(*out));
         *out = (struct finding){.rule = rule_find(f->rule),
                                 .severity = f->severity,
-                                .confidence = rule_find(f->rule)->confidence,
+                                .confidence = confidence_of(f),
                                 .path = f->path,
                                 .package = f->package,
                                 .key = f->identity,

@@ -178,6 +178,7 @@ static int print(const struct lint_arguments *a, struct lint_result *result,
     const struct lint_report report = {.result = result,
                                        .suppressions = suppressions,
                                        .cpu = a->common.cpu,
+                                       .compared = a->baseline != NULL,
                                        .fail_on = a->fail_on,
                                        .never_fail = a->never_fail,
                                        .arena = arena};

@@ -22,15 +22,12 @@ static void print_finding(FILE *to, const struct term *term, const struct findin
 
 static void print_suppressions(FILE *to, const struct lint_report *report)
 {
-    for (size_t i = 0; report->suppressions && i < report->suppressions->n; i++) {
-        const struct suppression *s = &report->suppressions->item[i];
-        const char *problem = suppression_problem(s, report->arena);
+    const char **told;
+    const size_t n = suppressions_told(report->suppressions, report->arena, &told);
 
-        if (problem)
-            fprintf(to, "%s: note: suppression of %s for '%s': %s\n",
-                    str_escape(report->arena, report->suppressions->file),
-                    s->rule ? s->rule->id : "*", str_escape(report->arena, s->path), problem);
-    }
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, "%s: note: %s\n", str_escape(report->arena, report->suppressions->file),
+                str_escape(report->arena, told[i]));
 }
 
 static void print_unasked(FILE *to, const struct lint_result *r)

@@ -22,10 +22,15 @@ const struct format *format_find(const char *name)
 
 bool report_fails(const struct lint_report *report)
 {
-    for (enum severity s = report->fail_on; s <= SEVERITY_ERROR && !report->never_fail; s++)
+    const char **told;
+
+    if (report->never_fail)
+        return false;
+    for (enum severity s = report->fail_on; s <= SEVERITY_ERROR; s++)
         if (findings_count(&report->result->findings, s))
             return true;
-    return false;
+    return report->fail_on == SEVERITY_NOTE &&
+           suppressions_told(report->suppressions, report->arena, &told) != 0;
 }
 
 const char *rule_url(const struct rule *rule, struct arena *arena)

@@ -14,6 +14,7 @@ struct lint_report {
     const struct suppressions *suppressions; /* NULL: none */
     const char *cpu;
     const char *name;      /* what was linted, for whoever compares runs: "nixos:unstable" */
+    bool compared;         /* with a baseline: findings are new or known */
     enum severity fail_on; /* open findings of at least this severity fail */
     bool never_fail;
     struct arena *arena;
@@ -27,7 +28,7 @@ struct format {
 /* NULL: no such format. "text" is not among them. */
 const struct format *format_find(const char *name);
 
-/* Are there open findings that fail? */
+/* Are there open findings that fail, or suppressions that are told, where notes fail? */
 bool report_fails(const struct lint_report *report);
 
 /* One finding, as in `lint --format json` and in audit files. New reference. */

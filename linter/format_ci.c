@@ -69,6 +69,31 @@ static void print_suite(const struct lint_report *report, struct finding *const 
     fputs("  </testsuite>\n", to);
 }
 
+/* Suppressions that do nothing are cases of their own. */
+static void print_told(const struct lint_report *report, FILE *to)
+{
+    const bool fails = report->fail_on == SEVERITY_NOTE && !report->never_fail;
+    const char **told;
+    const size_t n = suppressions_told(report->suppressions, report->arena, &told);
+
+    if (n == 0)
+        return;
+    fprintf(to,
+            "  <testsuite name=\"suppressions\" tests=\"%zu\" failures=\"%zu\" skipped=\"0\">\n", n,
+            fails ? n : 0);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = str_markup(report->arena, told[i]);
+
+        fprintf(to, "    <testcase classname=\"suppression\" name=\"%s\">\n", text);
+        if (fails)
+            fprintf(to, "      <failure type=\"suppression\" message=\"%s\"/>\n", text);
+        else
+            fprintf(to, "      <system-out>note: %s</system-out>\n", text);
+        fputs("    </testcase>\n", to);
+    }
+    fputs("  </testsuite>\n", to);
+}
+
 int format_junit(const struct lint_report *report, FILE *to, struct err *err)
 {
     const struct findings *all = &report->result->findings;
@@ -83,6 +108,7 @@ int format_junit(const struct lint_report *report, FILE *to, struct err *err)
             ;
         print_suite(report, item + i, end - i, to);
     }
+    print_told(report, to);
     fputs("</testsuites>\n", to);
     return written(to, err);
 }
@@ -110,6 +136,8 @@ int format_github(const struct lint_report *report, FILE *to, struct err *err)
     static const char *const words[] = {"notice", "warning", "error"};
     const struct findings *all = &report->result->findings;
     struct arena *a = report->arena;
+    const char **told;
+    const size_t n_told = suppressions_told(report->suppressions, a, &told);
     size_t n[3] = {0};
 
     for (size_t i = 0; i < all->n; i++) {
@@ -121,6 +149,9 @@ int format_github(const struct lint_report *report, FILE *to, struct err *err)
                 percent(a, arena_printf(a, "%s %s", f->rule->code, f->rule->id), true),
                 percent(a, f->key, false), percent(a, f->message, false));
     }
+    for (size_t i = 0; i < n_told; i++)
+        if (n[SEVERITY_NOTE]++ < SHOWN)
+            fprintf(to, "::notice title=stormlint::%s\n", percent(a, told[i], false));
     for (size_t s = 3; s-- > 0;)
         if (n[s] > SHOWN)
             fprintf(to, "::%s title=stormlint::%zu more of this kind\n", words[s], n[s] - SHOWN);

@@ -100,8 +100,9 @@ static json_t *suppressions_json(const struct finding *f)
     return list;
 }
 
-static json_t *result_json(const struct finding *f, struct arena *arena)
+static json_t *result_json(const struct lint_report *report, const struct finding *f)
 {
+    struct arena *arena = report->arena;
     json_t *out = json_object(), *prints = json_object(), *properties = json_object();
     json_t *evidence = json_array();
 
@@ -112,8 +113,8 @@ static json_t *result_json(const struct finding *f, struct arena *arena)
     json_put(out, "locations", locations_json(f, arena));
     json_put_text(prints, "stormlintFinding/v1", finding_identity(f, arena));
     json_put(out, "partialFingerprints", prints);
-    if (f->standing == FINDING_KNOWN)
-        json_put_text(out, "baselineState", "unchanged");
+    if (report->compared)
+        json_put_text(out, "baselineState", f->standing == FINDING_KNOWN ? "unchanged" : "new");
     if (f->standing == FINDING_SUPPRESSED)
         json_put(out, "suppressions", suppressions_json(f));
     json_put_text(properties, "confidence", confidence_name(f->confidence));
@@ -124,35 +125,29 @@ static json_t *result_json(const struct finding *f, struct arena *arena)
     return out;
 }
 
+static json_t *note_json(const char *text)
+{
+    json_t *out = json_object();
+
+    json_put_text(out, "level", "note");
+    json_put(out, "message", text_json(text));
+    return out;
+}
+
 /* Suppressions that do nothing, rules that could not be asked. */
 static json_t *notifications_json(const struct lint_report *report)
 {
+    const struct lint_result *result = report->result;
     json_t *list = json_array();
+    const char **told;
+    const size_t n = suppressions_told(report->suppressions, report->arena, &told);
 
-    for (size_t i = 0; report->suppressions && i < report->suppressions->n; i++) {
-        const struct suppression *s = &report->suppressions->item[i];
-        const char *problem = suppression_problem(s, report->arena);
-        json_t *item;
-
-        if (!problem)
-            continue;
-        item = json_object();
-        json_put_text(item, "level", "note");
-        json_put(item, "message",
-                 text_json(arena_printf(report->arena, "suppression of %s for '%s': %s",
-                                        s->rule ? s->rule->id : "*", s->path, problem)));
-        json_push(list, item);
-    }
-    for (size_t i = 0; i < report->result->n_unasked; i++) {
-        json_t *item = json_object();
-
-        json_put_text(item, "level", "note");
-        json_put(item, "message",
-                 text_json(arena_printf(report->arena,
-                                        "%s was not checked: an index does not hold the files",
-                                        report->result->unasked[i]->id)));
-        json_push(list, item);
-    }
+    for (size_t i = 0; i < n; i++)
+        json_push(list, note_json(told[i]));
+    for (size_t i = 0; i < result->n_unasked; i++)
+        json_push(list, note_json(arena_printf(
+                            report->arena, "%s was not checked: an index does not hold the files",
+                            result->unasked[i]->id)));
     return list;
 }
 
@@ -198,7 +193,7 @@ static json_t *run_json(const struct lint_report *report)
         if (f->package)
             of = arena_strndup(report->arena, f->package,
                                (size_t)(str_base(f->package) - f->package - 1));
-        json_push(results, result_json(f, report->arena));
+        json_push(results, result_json(report, f));
     }
     json_put_text(store, "uri", arena_printf(report->arena, "file://%s/", uri(report->arena, of)));
     json_put(bases, "STORE", store);

@@ -118,6 +118,24 @@ const char *suppression_problem(const struct suppression *suppression, struct ar
     return suppression->n_matches ? NULL : "it matches nothing";
 }
 
+size_t suppressions_told(const struct suppressions *suppressions, struct arena *arena,
+                         const char ***ret_sentence)
+{
+    const size_t n_items = suppressions ? suppressions->n : 0;
+    size_t n = 0;
+
+    *ret_sentence = arena_calloc(arena, n_items + 1, sizeof(**ret_sentence));
+    for (size_t i = 0; i < n_items; i++) {
+        const struct suppression *s = &suppressions->item[i];
+        const char *problem = suppression_problem(s, arena);
+
+        if (problem)
+            (*ret_sentence)[n++] = arena_printf(arena, "suppression of %s for '%s': %s",
+                                                s->rule ? s->rule->id : "*", s->path, problem);
+    }
+    return n;
+}
+
 /* ---- baselines */
 
 void baseline_add(struct baseline *baseline, const char *rule, const char *identity,

@@ -40,6 +40,13 @@ void suppressions_apply(struct suppressions *suppressions, struct findings *find
 /* Why a suppression is told: it expired, or matches nothing. NULL: it is in use. */
 const char *suppression_problem(const struct suppression *suppression, struct arena *arena);
 
+/*
+ * A sentence for each of these: they are notes, and fail where notes fail. `suppressions` may be
+ * NULL. Bytes are escaped where they are printed.
+ */
+size_t suppressions_told(const struct suppressions *suppressions, struct arena *arena,
+                         const char ***ret_sentence);
+
 /* The findings of an earlier run, by identity. */
 struct baseline {
     const char **identity; /* "needed-unresolved ffmpeg.out:bin/ffmpeg>libx.so.1", sorted */

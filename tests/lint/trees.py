@@ -1,10 +1,12 @@
 """Stores as text, made on disk: what the suites of the linter and of audits share."""
 
 import hashlib
+import json
 import os
 import re
 import sqlite3
 import subprocess
+import tempfile
 
 LOADER = "@glibc/lib/ld-linux-x86-64.so.2"
 PRELUDE = [
@@ -41,6 +43,15 @@ def make_database(root, refs, salt=""):
                 db.execute("INSERT INTO Refs VALUES (?, ?)", (ids[name], ids[other]))
 
 
+SARIF = "build/npm/node_modules/@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
+VALIDATE = """
+import json, sys, jsonschema
+schema, sarif = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+errors = jsonschema.validators.validator_for(schema)(schema).iter_errors(sarif)
+print(*[error.message for error in errors], sep="\\n", end="")
+"""
+
+
 class Suite:
     """Runs the program, counts checks."""
 
@@ -59,6 +70,18 @@ class Suite:
     def skip(self, text):
         self.skipped += 1
         print(f"skipped: {text}")
+
+    def check_sarif(self, sarif):
+        """Against the schema of OASIS, which tests/npm brings; Debian's Python has the validator."""
+        if not os.path.exists(SARIF):
+            self.skip("sarif: no schema; 'make npm' brings it")
+            return
+        with tempfile.NamedTemporaryFile("w", suffix=".sarif", encoding="utf-8") as file:
+            json.dump(sarif, file)
+            file.flush()
+            done = subprocess.run(["/usr/bin/python3", "-c", VALIDATE, SARIF, file.name],
+                                  capture_output=True, text=True, check=False)
+        self.check(done.returncode == 0 and not done.stdout, f"sarif: {done.stdout}{done.stderr}")
 
     def call(self, *argv, cwd=None):
         """Exit code, output, errors; nothing of the caller's settings."""
