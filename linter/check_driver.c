@@ -79,6 +79,26 @@ void check_driver_link_missing(struct check *check)
         }
 }
 
+static bool lies_below(const struct node *node, const struct node *dir)
+{
+    for (; node; node = node->parent)
+        if (node == dir)
+            return true;
+    return false;
+}
+
+/* Is it this component that the loader takes the name from? */
+static bool is_taken_from(struct check *check, const struct component *c, size_t need)
+{
+    const struct lint_object *o = check->object;
+    const struct node *answer = o->need ? o->need[need].answer : NULL;
+    const struct node *node = component_find(check, c, o->object->need[need].name);
+
+    if (!o->need) /* no loader is known that could be asked */
+        return node != NULL;
+    return answer && !c->at.error && (node == answer || lies_below(answer, c->at.node));
+}
+
 void check_driver_link_not_first(struct check *check)
 {
     const struct object *o = check->object->object;
@@ -90,7 +110,7 @@ void check_driver_link_not_first(struct check *check)
         for (size_t k = 0; k < link && is_switchable(o->need[i].name); k++) {
             struct finding *f;
 
-            if (!component_find(check, &check->component[k], o->need[i].name))
+            if (!is_taken_from(check, &check->component[k], i))
                 continue;
             f = report_object(check, check->object, shown(check, o->need[i].name),
                               "%s is found in '%s', before the driver link",
