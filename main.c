@@ -36,6 +36,8 @@ static const struct command *const commands[] = {
     &cmd_report,
     &cmd_merge,
     &cmd_gc,
+    &cmd_hydra,
+    &cmd_pull,
     &cmd_syspath,
     &cmd_serve,
     NULL,

@@ -6,7 +6,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/scanning.h"
 #include "scanner/cache_scan.h"
 #include "scanner/index.h"
 #include "scanner/scan.h"
@@ -14,11 +14,9 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct arguments {
@@ -158,21 +156,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* ---- where the index is */
-
-static int make_parents(struct arena *arena, const char *path, struct err *err)
-{
-    char *copy = arena_strdup(arena, path);
-
-    for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(copy, 0777) < 0 && errno != EEXIST)
-            return err_set(err, errno, "cannot make directory '%s': %s", copy, strerror(errno));
-        *slash = '/';
-    }
-    return 0;
-}
-
 /* ---- the summary */
 
 static int print_json(const struct arguments *a, const char *db, const struct cache_scan_result *c,
@@ -249,31 +232,6 @@ static const struct argp argp = {
            "Exit code: 0; 3, something could not be read; 4, the scan failed.",
 };
 
-/* The root as an absolute path; so the store, when it is given from where we are. */
-static int make_absolute(struct arguments *a, struct err *err)
-{
-    struct arena *arena = &a->common.arena;
-    char real[PATH_MAX], *store;
-    size_t len;
-
-    if (!realpath(a->scan.root, real))
-        return err_set(err, errno, "root '%s': %s", a->scan.root, strerror(errno));
-    a->scan.root = arena_strdup(arena, real);
-    if (a->scan.store[0] != '/') {
-        if (strcmp(a->scan.root, "/") != 0)
-            return err_set(err, EINVAL, "store '%s': in another root it has to be absolute",
-                           a->scan.store);
-        if (!realpath(a->scan.store, real))
-            return err_set(err, errno, "store '%s': %s", a->scan.store, strerror(errno));
-        a->scan.store = real;
-    }
-    store = arena_strdup(arena, a->scan.store);
-    for (len = strlen(store); len > 1 && store[len - 1] == '/';)
-        store[--len] = '\0';
-    a->scan.store = store;
-    return 0;
-}
-
 /* Without paths links lead to, caches only know their store's. */
 static int scan_cache(struct arguments *a, struct db *db, struct cache_scan_result *ret_result,
                       struct err *err)
@@ -292,12 +250,8 @@ static int scan(struct arguments *a, struct progress_line *line, struct err *err
     struct cache_scan_result cached = {0};
     struct scan_result result = {0};
     struct index_totals totals;
-    int r = make_absolute(a, err);
+    int r = scanning_open(&a->common, &a->scan, &db, err);
 
-    if (r == 0)
-        r = make_parents(&a->common.arena, path, err);
-    if (r == 0)
-        r = db_open(path, DB_WRITE, &db, err);
     if (r == 0)
         r = a->cache.url ? scan_cache(a, db, &cached, err) : scan_run(db, &a->scan, &result, err);
     if (r == 0 && a->cache.url)

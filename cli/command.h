@@ -23,5 +23,7 @@ struct command {
 extern const struct command cmd_apply, cmd_check, cmd_scan, cmd_storm, cmd_trace;
 extern const struct command cmd_plan, cmd_serve, cmd_syspath;
 extern const struct command cmd_lint, cmd_rules, cmd_audit, cmd_diff, cmd_report, cmd_gc;
+extern const struct command cmd_hydra;
 extern const struct command cmd_merge;
+extern const struct command cmd_pull;
 extern const struct command cmd_compare, cmd_criteria, cmd_policies, cmd_calibrate;

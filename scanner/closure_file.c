@@ -357,9 +357,9 @@ static int read_text_array(struct reading *r, const json_t *array)
     json_array_foreach (array, i, item) {
         const char *path = json_string_value(item);
 
-        if (!path || path[0] != '/')
+        if (!json_is_null(item) && (!path || (*path && path[0] != '/')))
             return fail(r, "an element is no absolute path");
-        if (is_derivation(path))
+        if (!path || !*path || is_derivation(path))
             r->file->n_left_out++;
         else if (!add_any(r, arena_strdup(r->arena, path)))
             return -r->err->code;
@@ -450,9 +450,14 @@ static int read_spack(struct reading *r, const json_t *index)
 
 /* ---- what is what */
 
+/* Outputs that have no path yet, of content-addressed builds, are null or empty in Hydra's lists. */
 static bool is_array_of_texts(const json_t *v)
 {
-    return json_is_string(json_array_get(v, 0));
+    size_t i = 0;
+
+    while (json_is_null(json_array_get(v, i)))
+        i++;
+    return json_is_string(json_array_get(v, i));
 }
 
 static bool is_array_of_objects(const json_t *v)

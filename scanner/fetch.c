@@ -200,6 +200,8 @@ static void set_options(const struct fetcher *f, struct transfer *t, struct aren
     SET(CURLOPT_WRITEDATA, t);
     if (p->unix_socket)
         SET(CURLOPT_UNIX_SOCKET_PATH, p->unix_socket);
+    if (p->unix_socket || p->direct)
+        SET(CURLOPT_NOPROXY, "*");
     if (fetch->size)
         SET(CURLOPT_RANGE, arena_printf(arena, "%llu-%llu", (unsigned long long)fetch->from,
                                         (unsigned long long)(fetch->from + fetch->size - 1)));
@@ -405,11 +407,12 @@ static void empty_text(void *data)
     t->str.len = 0;
 }
 
-int fetch_text(struct fetcher *f, const char *url, uint64_t max_bytes, struct arena *arena,
-               char **ret_text, size_t *ret_len, struct err *err)
+int fetch_text_as(struct fetcher *f, const char *url, const char *accept, uint64_t max_bytes,
+                  struct arena *arena, char **ret_text, size_t *ret_len, struct err *err)
 {
     struct text text = {.str = {.arena = arena}};
     struct fetch fetch = {.url = url,
+                          .accept = accept,
                           .sink = add_text,
                           .restart = empty_text,
                           .data = &text,
@@ -424,4 +427,10 @@ int fetch_text(struct fetcher *f, const char *url, uint64_t max_bytes, struct ar
     *ret_text = text.str.text;
     *ret_len = text.str.len;
     return 0;
+}
+
+int fetch_text(struct fetcher *f, const char *url, uint64_t max_bytes, struct arena *arena,
+               char **ret_text, size_t *ret_len, struct err *err)
+{
+    return fetch_text_as(f, url, NULL, max_bytes, arena, ret_text, ret_len, err);
 }

@@ -29,7 +29,8 @@ struct fetch_policy {
     unsigned pause_ms;     /* before the second try, doubled each time, jittered; default 500 */
     unsigned pause_max_ms; /* longest pause, Retry-After's too: more is a failure; default 60000 */
     const char *unix_socket; /* connect to this socket instead; NULL: to the URL's host */
-    const char *bearer;      /* token of requests, not sent on to other hosts; NULL: none */
+    bool direct;        /* no proxy, whatever the environment says; a unix socket has none anyway */
+    const char *bearer; /* token of requests, not sent on to other hosts; NULL: none */
     void (*pausing)(void *data, const char *why,
                     unsigned ms); /* told before a pause; may be NULL */
     void *data;
@@ -75,6 +76,10 @@ void fetcher_free(struct fetcher *fetcher);
 MUST_CHECK int fetch_run(struct fetcher *fetcher, const struct fetch *fetch,
                          struct fetch_answer *ret_answer, struct err *err);
 
-/* The whole of a URL of at most `max_bytes`, ended by a zero; the arena's. */
+/* The whole of a URL of at most `max_bytes`, ended by a zero; the arena's. `accept`: as above. */
+MUST_CHECK int fetch_text_as(struct fetcher *fetcher, const char *url, const char *accept,
+                             uint64_t max_bytes, struct arena *arena, char **ret_text,
+                             size_t *ret_len, struct err *err);
+/* Of any type. */
 MUST_CHECK int fetch_text(struct fetcher *fetcher, const char *url, uint64_t max_bytes,
                           struct arena *arena, char **ret_text, size_t *ret_len, struct err *err);

@@ -24,6 +24,8 @@ struct scan_options {
     unsigned shards, shard; /* only this part of it, from 1, of so many; 0: no parts */
     unsigned readers;       /* threads that read; 0: none beside the caller's */
 
+    bool skips_absent; /* packages of `path` that are not there are counted, not an error */
+
     struct progress *progress; /* told after every package; may be NULL */
 };
 
@@ -33,6 +35,7 @@ struct scan_result {
     size_t unchanged;       /* known already */
     size_t incomplete;      /* something in them could not be read */
     size_t gone;            /* vanished since the last scan */
+    size_t absent;          /* asked for, and not in the store; see skips_absent */
     size_t unregistered;    /* in the store, but unknown to its database: left out */
     size_t elsewhere;       /* of other shards: left out */
     size_t refreshed;       /* directories whose inodes were read again */

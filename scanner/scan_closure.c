@@ -261,6 +261,10 @@ static int want_given(struct scan *scan, const char *path, struct err *err)
     if (!base)
         return err_set(err, EINVAL, "'%s' is not in store '%s'", path, scan->options->store);
     c = scan_candidate(scan, base);
+    if (!c->present && scan->options->skips_absent) {
+        scan->result->absent++;
+        return 0;
+    }
     if (!c->present)
         return err_set(err, ENOENT, "'%s': no such package in store '%s'", base,
                        scan->options->store);
