@@ -133,8 +133,11 @@ int apply_plans(const struct plan *plan, size_t n_plans, const struct apply_opti
     }
     files_unlock(&apply);
     result.item = arena_calloc(arena, apply.n_targets + 1, sizeof(*result.item));
-    for (size_t i = 0; i < apply.n_targets; i++)
+    for (size_t i = 0; i < apply.n_targets; i++) {
         result.item[result.n++] = apply.target[i].applied;
+        if (apply.target[i].subject)
+            subject_release(apply.target[i].subject);
+    }
     result.n_links = apply.n_links;
     world_close(apply.world);
     if (r == 0)

@@ -333,6 +333,20 @@ static bool farms_clash(const struct apply *apply, const struct target *t)
     return false;
 }
 
+/* The target's subject is what `query` asks for; released with it. */
+static int open_subject(const struct apply *apply, struct target *t,
+                        const struct subject_query *query, struct err *err)
+{
+    struct subject *subject = arena_alloc(apply->arena, sizeof(*subject));
+    int r = subject_init(subject, query, apply->arena, err);
+
+    if (r == 0 && t->subject)
+        subject_release(t->subject);
+    if (r == 0)
+        t->subject = subject;
+    return r;
+}
+
 /* A program whose plan was made anew may need a farm of its own, as in any plan. */
 static int own_farm(struct apply *apply, struct target *t, struct subject_query *query,
                     struct err *err)
@@ -342,8 +356,7 @@ static int own_farm(struct apply *apply, struct target *t, struct subject_query 
     if (!t->applied.replanned || !farms_clash(apply, t))
         return 0;
     query->farm = arena_printf(apply->arena, "%s-%s", t->subject->farm, str_base(t->subject->path));
-    t->subject = arena_alloc(apply->arena, sizeof(*t->subject));
-    r = subject_init(t->subject, query, apply->arena, err);
+    r = open_subject(apply, t, query, err);
     return r < 0 ? r : replan(t, apply->arena, err);
 }
 
@@ -381,8 +394,7 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
         query.n_env = found->n_env;
         query.wrapper = found->wrapper;
     }
-    t->subject = arena_alloc(apply->arena, sizeof(*t->subject));
-    r = subject_init(t->subject, &query, apply->arena, err);
+    r = open_subject(apply, t, &query, err);
     if (r < 0)
         return r;
     if (!str_same(t->subject->package, t->dir))
