@@ -4,7 +4,8 @@
 #   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
 #   make test-nix        what touches Nix, with another one than the machine's: NIX=DIR of its programs
-#   make bench-http      what a request costs, beside a bare server
+#   make bench-http      what a request costs, beside a bare server; bench-http-scan: 200 clients for a
+#                        minute while scans are under way
 #   make bench-web       how soon the dashboard is seen, with 10,000 programs
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
@@ -332,12 +333,13 @@ deps:
 	@tools/deps
 bench: all resolver
 	@bench/run
+bench-http bench-http-scan: all
+	@tools/deps bench
+	@bench/$(@:bench-%=%)
 bench-scale: all $(O)/bench/synthetic
 	@bench/scale
 bench-web:
 	@bench/web
-bench-http: all
-	@bench/http
 $(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -358,6 +360,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all apply-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-http bench-scale bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -372,7 +372,9 @@ static void tag(const struct service *s, struct query *query)
     h = hash_text(hash_text(s->policy_hash, snap->tag), query->url);
     if (query->route->flags & ROUTE_AUDIT)
         h = hash_text(h, arena_printf(query->arena, "audits %u", query->audits));
-    if (planned < to_plan) /* how far it is differs from one run of the service to the next */
+    if (planned < to_plan &&
+        !(query->route->flags &
+          ROUTE_STEADY)) /* how far it is differs from one run of the service to the next */
         h = hash_text(h, arena_printf(query->arena, "%" PRIx64 " %u", s->nonce, query->revision));
     query->etag = hex_text(query->arena, h);
 }

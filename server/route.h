@@ -65,13 +65,15 @@ struct reply {
 };
 
 enum {
-    ROUTE_INDEX = 1,  /* needs a snapshot: 503 while there is none */
-    ROUTE_VIEW = 2,   /* and looks into the index or its world */
-    ROUTE_SLOW = 4,   /* takes longer than a moment: done beside, the client waits */
-    ROUTE_WRITE = 8,  /* needs the token */
-    ROUTE_FRESH = 16, /* differs from one call to the next: no tag, not kept */
-    ROUTE_AUDIT = 64, /* about audits: takes the snapshot if there is one */
-    ROUTE_PAGE = 32,  /* a page for people or a file of it: not in the description */
+    ROUTE_INDEX = 1,    /* needs a snapshot: 503 while there is none */
+    ROUTE_VIEW = 2,     /* and looks into the index or its world */
+    ROUTE_SLOW = 4,     /* takes longer than a moment: done beside, the client waits */
+    ROUTE_WRITE = 8,    /* needs the token */
+    ROUTE_FRESH = 16,   /* differs from one call to the next: no tag, not kept */
+    ROUTE_AUDIT = 64,   /* about audits: takes the snapshot if there is one */
+    ROUTE_STEADY = 256, /* says nothing of the snapshot's plans: the same while they are made */
+    ROUTE_BRISK = 128,  /* slow, but never for long: a worker is kept for these */
+    ROUTE_PAGE = 32,    /* a page for people or a file of it: not in the description */
 };
 
 struct route {

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "server/archive.h"
+#include "server/directory.h"
+#include "server/index_audit.h"
 #include "server/job.h"
 #include "server/service_private.h"
 
@@ -23,6 +25,7 @@ enum {
     TOKEN_MIN = 16,
     RETRY_MS = 250,  /* after the index changed while it was read */
     PATIENCE_S = 30, /* an unfinished index that does not change: its scan was killed */
+    PENDING_S = 5,   /* a new snapshot is shown after that, complete or not */
     BUILDER_NICE = 10,
 };
 
@@ -171,6 +174,59 @@ static void swap(struct service *s, struct snapshot *snap)
     snapshot_unref(old);
 }
 
+/* What is heavy and asked for most. What fails is tried again when somebody asks. */
+static void warm(struct snapshot *snap)
+{
+    const struct directories *directories;
+    const struct audit *audit;
+    struct view *view = snapshot_take(snap);
+    struct err ignored;
+
+    if (view)
+        snapshot_give(snap, view, directories_all(snap, view, &directories, &ignored) == -EIO);
+    if (snapshot_audit(snap, &audit, &ignored) < 0)
+        log_debug("the new snapshot is not linted yet: %s", ignored.text);
+}
+
+static struct snapshot *take_pending(struct service *s, int64_t made_before)
+{
+    struct snapshot *snap = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    if (s->pending && s->pending_since <= made_before) {
+        snap = s->pending;
+        s->pending = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return snap;
+}
+
+/*
+ * Show a new snapshot. While there is an older one to be shown it waits until what is heavy is made,
+ * or nobody would get that for a while; not longer than service_tick() lets it.
+ */
+static void show(struct service *s, struct snapshot *snap)
+{
+    bool first;
+
+    pthread_rwlock_rdlock(&s->snapshot_lock);
+    first = !s->snapshot;
+    pthread_rwlock_unlock(&s->snapshot_lock);
+    if (first) {
+        swap(s, snapshot_ref(snap));
+        warm(snap);
+        return;
+    }
+    pthread_mutex_lock(&s->lock);
+    s->pending = snapshot_ref(snap);
+    s->pending_since = now_s();
+    pthread_mutex_unlock(&s->lock);
+    warm(snap);
+    snap = take_pending(s, INT64_MAX);
+    if (snap)
+        swap(s, snap);
+}
+
 /* True: it could not be read because it was being changed. */
 static bool build(struct service *s)
 {
@@ -192,8 +248,7 @@ static bool build(struct service *s)
     }
     metric_set(s->metrics, M_SNAPSHOT_SECONDS, "",
                (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
-    snapshot_ref(snap);
-    swap(s, snap);
+    show(s, snap);
     if (!s->options.without_plans)
         snapshot_plan(snap, &s->stop_work);
     (void)malloc_trim(0); /* what planning took is much, and not needed again */
@@ -331,10 +386,12 @@ static int look(struct service *s, struct err *err)
 
 void service_tick(struct service *s)
 {
+    struct snapshot *snap = take_pending(s, now_s() - PENDING_S);
     struct err err = {0};
-
     const int r = look(s, &err);
 
+    if (snap)
+        swap(s, snap);
     if (r < 0) {
         set_error(s, r, &err);
         db_close(s->watch);
@@ -433,6 +490,7 @@ void service_free(struct service *s)
         return;
     jobs_close(s->jobs);
     archive_close(s->archive);
+    snapshot_unref(s->pending);
     snapshot_unref(s->snapshot);
     db_close(s->watch);
     dispatch_release(s);

@@ -9,7 +9,7 @@
  *	for (;;) service_tick(service);		once a second
  *	service_stop(service); http_stop(http, ms); service_free(service);
  *
- * Threads: HTTP's two answer what is quick; two workers do what is not, while the client's
+ * Threads: HTTP's two answer what is quick; three workers do what is not, while the client's
  * connection sleeps; one, of lowered priority, makes snapshots and plans.
  */
 #pragma once

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { SLOW_WORKERS = 2, TASKS_MAX = 256, TOKEN_MAX = 512 };
+enum { SLOW_WORKERS = 3, TASKS_MAX = 256, TOKEN_MAX = 512 };
 
 /* What a request came to; texts in an arena that outlives it, the body one reference. */
 struct result {
@@ -25,18 +25,24 @@ struct task {
     struct task *next_task;
     struct http_exchange **waiting;
     size_t n_waiting;
+    bool begun;
     struct query query;
     struct arena arena;
+};
+
+struct worker_place {
+    struct tasks *tasks;
+    bool brisk_only;
 };
 
 struct tasks {
     pthread_mutex_t lock;
     pthread_cond_t more;
-    struct task *first, **last; /* queued and under way; those not begun from `queued` on */
-    struct task *queued;
+    struct task *first, **last; /* queued and under way, in the order they came */
     size_t n;
     bool stop;
     pthread_t thread[SLOW_WORKERS];
+    struct worker_place place[SLOW_WORKERS];
     unsigned n_threads;
     struct service *service;
 };
@@ -55,10 +61,12 @@ struct service {
     pthread_rwlock_t snapshot_lock; /* every request passes here, few write */
     struct snapshot *snapshot;
 
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t wake;  /* the builder */
-    char problem[1200];   /* why there is none, or why it is not the newest; "" */
-    char logged[1200];    /* what was said of it in the log last */
+    pthread_mutex_t lock;     /* of what follows */
+    pthread_cond_t wake;      /* the builder */
+    struct snapshot *pending; /* the next one, while what is heavy in it is made; NULL: none */
+    int64_t pending_since;    /* monotonic seconds */
+    char problem[1200];       /* why there is none, or why it is not the newest; "" */
+    char logged[1200];        /* what was said of it in the log last */
     char token[TOKEN_MAX];
     FILE *log;
     bool look, quit; /* for the builder: look at the index; end */

@@ -483,7 +483,9 @@ struct http_body *snapshot_recall(struct snapshot *snap, const char *url, unsign
 
     pthread_rwlock_rdlock(&snap->kept_lock);
     HASH_FIND(hh, snap->kept, url, strlen(url), kept);
-    if (kept && kept->revision == __atomic_load_n(&snap->revision, __ATOMIC_ACQUIRE) &&
+    if (kept &&
+        (kept->revision == __atomic_load_n(&snap->revision, __ATOMIC_ACQUIRE) ||
+         kept->route->flags & ROUTE_STEADY) &&
         (kept->audits == audits || !(kept->route->flags & ROUTE_AUDIT))) {
         body = http_body_ref(kept->body);
         *ret_route = kept->route;

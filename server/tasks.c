@@ -1,10 +1,18 @@
-/* Slow requests: done by two workers while their connections sleep; equal ones are done once. */
+/*
+ * Slow requests: done by three workers while their connections sleep; equal ones are done once.
+ * One of the three is kept for those that never take long.
+ */
 #include "base/str.h"
 #include "server/service_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { WORKER_NICE = 5 };
 
 static void task_free(struct task *task)
 {
@@ -83,10 +91,8 @@ bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query 
         add_waiting(task, x);
         *tasks->last = task;
         tasks->last = &task->next_task;
-        if (!tasks->queued)
-            tasks->queued = task;
         tasks->n++;
-        pthread_cond_signal(&tasks->more);
+        pthread_cond_broadcast(&tasks->more); /* not every worker takes it */
         ok = true;
     }
     pthread_mutex_unlock(&tasks->lock);
@@ -122,20 +128,33 @@ static void finish(struct tasks *tasks, struct task *task, struct result *result
     task_free(task);
 }
 
+/* With the lock held: the first one that nobody has begun and this worker takes. */
+static struct task *next_task(const struct tasks *tasks, bool brisk_only)
+{
+    struct task *task = tasks->first;
+
+    while (task && (task->begun || (brisk_only && !(task->query.route->flags & ROUTE_BRISK))))
+        task = task->next_task;
+    return task;
+}
+
 static void *worker_main(void *data)
 {
-    struct tasks *tasks = data;
+    struct worker_place *place = data;
+    struct tasks *tasks = place->tasks;
 
+    if (!place->brisk_only) /* what takes long may take a bit longer */
+        (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), WORKER_NICE);
     for (;;) {
         struct result result = {0};
         struct task *task;
         bool stop;
 
         pthread_mutex_lock(&tasks->lock);
-        while (!tasks->queued && !tasks->stop)
+        while (!(task = next_task(tasks, place->brisk_only && !tasks->stop)) && !tasks->stop)
             pthread_cond_wait(&tasks->more, &tasks->lock);
-        task = tasks->queued;
-        tasks->queued = task ? task->next_task : NULL;
+        if (task)
+            task->begun = true;
         stop = tasks->stop;
         pthread_mutex_unlock(&tasks->lock);
         if (!task)
@@ -160,7 +179,10 @@ int tasks_start(struct tasks *tasks, struct service *service, struct err *err)
     pthread_mutex_init(&tasks->lock, NULL);
     pthread_cond_init(&tasks->more, NULL);
     for (; tasks->n_threads < SLOW_WORKERS; tasks->n_threads++) {
-        r = pthread_create(&tasks->thread[tasks->n_threads], NULL, worker_main, tasks);
+        struct worker_place *place = &tasks->place[tasks->n_threads];
+
+        *place = (struct worker_place){.tasks = tasks, .brisk_only = tasks->n_threads == 0};
+        r = pthread_create(&tasks->thread[tasks->n_threads], NULL, worker_main, place);
         if (r)
             return err_set(err, r, "cannot start a thread: %s", strerror(r));
     }

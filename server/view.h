@@ -10,7 +10,7 @@
 #include "base/db.h"
 #include "loader/loader.h"
 
-enum { VIEWS = 5 }; /* two of HTTP's threads, two beside them, the planner's */
+enum { VIEWS = 6 }; /* two of HTTP's threads, three beside them, the planner's */
 
 /* What tells one state of an index from another. */
 struct moment {
