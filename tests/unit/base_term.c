@@ -117,9 +117,12 @@ static void progress_waits_a_second_and_wipes(void **state UNUSED)
     assert_true(line.shown);
     progress_line_end(&line);
     assert_false(line.shown);
-    assert_true(read(pty.master, text, sizeof(text) - 1) > 0);
+    while (!strstr(text, "\r\033[K")) { /* what was written may come in parts */
+        const ssize_t n = read(pty.master, text + strlen(text), sizeof(text) - strlen(text) - 1);
+
+        assert_true(n > 0);
+    }
     assert_non_null(strstr(text, "\rreading  5/10  50%"));
-    assert_non_null(strstr(text, "\r\033[K"));
     pty_close(&pty);
 }
 
