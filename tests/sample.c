@@ -138,24 +138,61 @@ static void add_audit(struct gen *g, struct elf_spec *spec)
         gen_add_dyn(g, spec, DT_DEPAUDIT, gen_request_list(g, 2, ":"), 0);
 }
 
-/* A program that calls dlopen() needs a real C library, in a directory of its own. */
+/* What calls dlopen() needs a real C library, in a directory of its own. */
+static void need_libc(struct gen *g, struct elf_spec *spec)
+{
+    for (size_t i = 0; i < g->settings->n_libc; i++)
+        gen_add_dyn(g, spec, DT_NEEDED, str_base(g->settings->libc[i]), 0);
+}
+
+static void add_libc(struct gen *g)
+{
+    for (size_t i = 0; i < g->settings->n_libc; i++) {
+        const char *file = g->settings->libc[i];
+
+        tree_add(g->tree, ENTRY_FILE, arena_printf(g->arena, "/libc/lib/%s", str_base(file)))
+            ->copy_of = file;
+    }
+}
+
+/* The library that calls dlopen() in the program's place; how the program asks for it. */
+static const char *add_opener(struct gen *g, const char *const *name, size_t n)
+{
+    static const char base[] = "libopener.so";
+    const bool by_path = gen_chance(g, 40);
+    const char *path = arena_printf(g->arena, "%s/%s", by_path ? gen_dir(g) : "/libc/lib", base);
+    struct elf_spec *spec = arena_alloc(g->arena, sizeof(*spec));
+
+    *spec = elf_dlopening_library(g->arena, name, n);
+    gen_add_paths(g, spec, false);
+    if (gen_chance(g, 30))
+        gen_add_dyn(g, spec, DT_SONAME, gen_name(g), 0);
+    need_libc(g, spec);
+    tree_add_elf(g->tree, path, spec);
+    return by_path ? path : base;
+}
+
+/* A program that calls dlopen(), or has a library that does. musl initialises only with its libc. */
 static struct elf_spec dlopener(struct gen *g, struct sample *s)
 {
     const size_t n = 1 + gen_below(g, 4);
-    const char *name[4];
+    const bool by_library = g->settings->n_libc && gen_chance(g, 50);
+    const char *name[4], *opener;
     struct elf_spec spec;
 
     s->dlopens = arena_calloc(g->arena, n, sizeof(*s->dlopens));
     for (size_t i = 0; i < n; i++)
-        s->dlopens[s->n_dlopens++].name = name[i] = gen_request(g);
-    spec = elf_dlopener(g->arena, g->settings->interp, name, n);
-    for (size_t i = 0; i < g->settings->n_libc; i++) {
-        const char *file = g->settings->libc[i];
-
-        gen_add_dyn(g, &spec, DT_NEEDED, str_base(file), 0);
-        tree_add(g->tree, ENTRY_FILE, arena_printf(g->arena, "/libc/lib/%s", str_base(file)))
-            ->copy_of = file;
+        s->dlopens[s->n_dlopens++] = (struct dlopen_call){
+            .name = name[i] = gen_request(g), .caller = by_library ? "libopener.so" : NULL};
+    if (by_library) {
+        opener = add_opener(g, name, n);
+        spec = elf_program(g->settings->interp);
+        gen_add_dyn(g, &spec, DT_NEEDED, opener, 0);
+    } else {
+        spec = elf_dlopener(g->arena, g->settings->interp, name, n);
     }
+    need_libc(g, &spec);
+    add_libc(g);
     return spec;
 }
 

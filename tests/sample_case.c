@@ -106,6 +106,8 @@ json_t *sample_record(const struct judge *judge, const struct sample *s, const s
     json_put(record, "tree", case_tree(judge, s));
     json_put(record, "trace", calls_json(&v->traced, 0));
     json_put(record, "dlopen", dlopens);
+    if (s->n_dlopens && s->dlopens[0].caller)
+        json_put_text(record, "dlopen_caller", s->dlopens[0].caller);
     json_put(record, "after_start", after);
     json_put_int(record, "exit_status", v->traced.n_markers ? 0 : v->traced.status);
     json_put_text(record, "stderr", v->traced.stderr_text);
@@ -181,6 +183,7 @@ int sample_of_record(const struct judge *judge, const json_t *record, struct are
     struct sample s = {.arena = arena};
     const json_t *argv = json_object_get(record, "argv");
     json_t *env = json_object_get(record, "env"), *value;
+    const char *caller = json_string_value(json_object_get(record, "dlopen_caller"));
     const char *key, **names;
     const int r = tree_read_json(arena, json_object_get(record, "tree"), &s.tree, err);
 
@@ -197,7 +200,7 @@ int sample_of_record(const struct judge *judge, const json_t *record, struct are
     names = texts_of(arena, json_object_get(record, "dlopen"), 0, &s.n_dlopens);
     s.dlopens = arena_calloc(arena, s.n_dlopens + 1, sizeof(*s.dlopens));
     for (size_t i = 0; i < s.n_dlopens; i++)
-        s.dlopens[i].name = names[i];
+        s.dlopens[i] = (struct dlopen_call){.name = names[i], .caller = caller};
     for (size_t i = 0; i < s.tree.n_entries; i++) {
         struct entry *entry = &s.tree.entry[i];
 

@@ -241,6 +241,12 @@ static void put_dyn(struct writer *w, size_t *at, uint64_t tag, uint64_t value)
     *at += 2 * word(w);
 }
 
+/* The code follows the tables. */
+static size_t code_offset(const struct writer *w)
+{
+    return (w->size + 15) / 16 * 16;
+}
+
 /*
  * The dynamic section is laid out first and filled last: its entries point at tables behind it.
  * PT_DYNAMIC lies in a writable PT_LOAD because older loaders relocate the entries in place.
@@ -248,7 +254,7 @@ static void put_dyn(struct writer *w, size_t *at, uint64_t tag, uint64_t value)
 static void write_dynamic(struct writer *w, struct elf_image *image)
 {
     const struct elf_spec *spec = w->spec;
-    const size_t extra = (spec->want_tables ? 12u : 0u) + 1u + spec->spare_dynamic;
+    const size_t extra = (spec->want_tables ? 13u : 0u) + 1u + spec->spare_dynamic;
     const size_t n = spec->empty_dynamic ? 0 : spec->n_dynamic + extra;
     size_t at = reserve(w, n * 2 * word(w), 8), fill = at;
     size_t symbols, hash, verneed, verdef, n_verneed, n_verdef, end;
@@ -291,6 +297,8 @@ static void write_dynamic(struct writer *w, struct elf_image *image)
         put_dyn(w, &fill, DT_RELASZ, spec->n_imports * 3 * 8);
         put_dyn(w, &fill, DT_RELAENT, 3 * 8);
     }
+    if (spec->code_is_init)
+        put_dyn(w, &fill, DT_INIT, code_offset(w));
     end = fill + (1 + spec->spare_dynamic) * 2 * word(w);
     for (size_t i = 0; i < w->n_segments; i++) /* unused room is no part of the section */
         if (w->segment[i].type == PT_DYNAMIC)
@@ -442,43 +450,86 @@ struct elf_spec elf_program(const char *interp)
     return spec;
 }
 
+/* Bytes of code as they are put together. */
+struct code {
+    struct writer w;
+    size_t name; /* where the next constant goes: behind the code */
+};
+
+static void add_code(struct code *code, const void *bytes, size_t n)
+{
+    const size_t at = reserve(&code->w, n, 1);
+
+    memcpy(code->w.bytes + at, bytes, n);
+}
+
+enum { MARKER = 7, CALL = 7 + 5 + 6 };
+
 /*
- *	marker; for each name: { lea name(%rip),%rdi; mov $1,%esi; call *slot(%rip); marker; }; exit(0)
+ *	lea name(%rip),%rdi; mov $1,%esi; call *slot(%rip)
  *
- * The stack is aligned as the kernel leaves it; the one slot lies 8 bytes before the code.
+ * The stack must be aligned; the one slot lies 8 bytes before the code.
  */
+static void add_dlopen(struct code *code, const char *name)
+{
+    static const unsigned char call[CALL] = {0x48, 0x8d, 0x3d, 0,    0,    0, 0, 0xbe, 1,
+                                             0,    0,    0,    0xff, 0x15, 0, 0, 0,    0};
+    const size_t at = code->w.size;
+
+    add_code(code, call, sizeof(call));
+    put(&code->w, at + 3, code->name - (at + 7), 4);
+    put(&code->w, at + 14, (uint64_t)-8 - (at + 18), 4);
+    code->name += strlen(name) + 1;
+}
+
+static void finish_code(struct elf_spec *spec, struct code *code, const char *const *names,
+                        size_t n)
+{
+    static const char *const imports[] = {"dlopen"};
+
+    for (size_t i = 0; i < n; i++)
+        add_code(code, names[i], strlen(names[i]) + 1);
+    spec->code = code->w.bytes;
+    spec->code_size = code->w.size;
+    spec->imports = imports;
+    spec->n_imports = ARRAY_LEN(imports);
+    spec->bind_imports = true;
+}
+
+/* marker; for each name: { dlopen; marker; } exit(0) */
 struct elf_spec elf_dlopener(struct arena *arena, const char *interp, const char *const *names,
                              size_t n)
 {
-    enum { MARKER = 7, ROUND = 7 + 5 + 6 + MARKER };
-    static const char *const imports[] = {"dlopen"};
-    const size_t text_at = MARKER + n * ROUND + sizeof(marker_code) - MARKER;
     struct elf_spec spec = elf_program(interp);
-    struct writer code = {.arena = arena};
-    size_t text = text_at;
+    struct code code = {.w = {.arena = arena}, .name = n * (CALL + MARKER) + sizeof(marker_code)};
 
-    for (size_t i = 0; i < n; i++)
-        text += strlen(names[i]) + 1;
-    reserve(&code, text, 1);
-    memcpy(code.bytes, marker_code, MARKER);
-    text = text_at;
+    add_code(&code, marker_code, MARKER);
     for (size_t i = 0; i < n; i++) {
-        const size_t at = MARKER + i * ROUND, len = strlen(names[i]) + 1;
-        const unsigned char round[] = {0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xbe, 1, 0, 0, 0, 0xff, 0x15};
-
-        memcpy(code.bytes + at, round, sizeof(round));
-        put(&code, at + 3, text - (at + 7), 4);
-        put(&code, at + 14, (uint64_t)-8 - (at + 18), 4);
-        memcpy(code.bytes + at + 18, marker_code, MARKER);
-        memcpy(code.bytes + text, names[i], len);
-        text += len;
+        add_dlopen(&code, names[i]);
+        add_code(&code, marker_code, MARKER);
     }
-    memcpy(code.bytes + MARKER + n * ROUND, marker_code + MARKER, sizeof(marker_code) - MARKER);
-    spec.code = code.bytes;
-    spec.code_size = code.size;
-    spec.imports = imports;
-    spec.n_imports = ARRAY_LEN(imports);
-    spec.bind_imports = true;
+    add_code(&code, marker_code + MARKER, sizeof(marker_code) - MARKER);
+    finish_code(&spec, &code, names, n);
+    return spec;
+}
+
+/* sub $8,%rsp; for each name: { marker; dlopen; } add $8,%rsp; ret */
+struct elf_spec elf_dlopening_library(struct arena *arena, const char *const *names, size_t n)
+{
+    static const unsigned char align[] = {0x48, 0x83, 0xec, 8},
+                               leave[] = {0x48, 0x83, 0xc4, 8, 0xc3};
+    struct elf_spec spec = elf_library();
+    struct code code = {.w = {.arena = arena},
+                        .name = sizeof(align) + n * (MARKER + CALL) + sizeof(leave)};
+
+    add_code(&code, align, sizeof(align));
+    for (size_t i = 0; i < n; i++) {
+        add_code(&code, marker_code, MARKER);
+        add_dlopen(&code, names[i]);
+    }
+    add_code(&code, leave, sizeof(leave));
+    finish_code(&spec, &code, names, n);
+    spec.code_is_init = true;
     return spec;
 }
 

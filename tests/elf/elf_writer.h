@@ -73,6 +73,7 @@ struct elf_spec {
                         */
     const unsigned char *code; /* where e_entry points; NULL: no entry */
     size_t code_size;
+    bool code_is_init;  /* x86-64: ... and DT_INIT, which a loader calls before the program */
     const char *rodata; /* bytes kept behind the code */
     size_t rodata_size;
     bool exec_stack, no_gnu_stack;
@@ -101,6 +102,12 @@ struct elf_spec elf_program(const char *interp);
  */
 struct elf_spec elf_dlopener(struct arena *arena, const char *interp, const char *const *names,
                              size_t n);
+
+/*
+ * A library that does it in the program's place, when it is initialised: with the marker call
+ * before each. The program's own marker ends the last. It must need a C library, too.
+ */
+struct elf_spec elf_dlopening_library(struct arena *arena, const char *const *names, size_t n);
 
 /* The same for another machine, without code. */
 void elf_for_machine(struct elf_spec *spec, uint16_t machine, uint8_t class, uint8_t data);
