@@ -24,28 +24,36 @@ static int64_t number_of(const json_t *json, const char *key)
     return json_integer_value(json_object_get(json, key));
 }
 
+/* A cell with a number; its label is for narrow windows. */
+static void add_number(struct str *to, const char *label, int64_t number)
+{
+    str_printf(to, "<td class=\"num\" data-label=\"%s\">%" PRId64 "</td>", label, number);
+}
+
 static void add_row(struct str *to, const json_t *program)
 {
     const json_t *storm = json_object_get(program, "storm");
     const json_t *plan = json_object_get(program, "plan");
     const json_t *after = json_object_get(plan, "after");
 
-    str_add(to, "<tr><td><a href=\"/api/v1/programs/");
+    str_add(to, "<tr><th scope=\"row\" class=\"main\"><a href=\"/programs/");
     str_add_markup(to, text_of(program, "id"));
     str_add(to, "\">");
     str_add_markup(to, text_of(program, "path"));
-    str_printf(to, "</a></td><td>%" PRId64 "</td><td>%" PRId64 "</td><td>%" PRId64 "</td>",
-               number_of(storm, "failed_opens"), number_of(storm, "failed_stats"),
-               number_of(storm, "objects"));
-    str_printf(to, "<td>%" PRId64 "</td><td>", number_of(storm, "directories"));
-    if (json_is_object(plan)) {
-        str_add_markup(to, text_of(plan, "strategy"));
-        str_printf(to, "</td><td>%" PRId64,
+    str_add(to, "</a></th>");
+    add_number(to, "failed opens", number_of(storm, "failed_opens"));
+    add_number(to, "failed stats", number_of(storm, "failed_stats"));
+    add_number(to, "objects", number_of(storm, "objects"));
+    add_number(to, "directories", number_of(storm, "directories"));
+    str_add(to, "<td data-label=\"best strategy\">");
+    str_add_markup(to, json_is_object(plan) ? text_of(plan, "strategy") : "not planned yet");
+    str_add(to, "</td>");
+    if (json_is_object(plan))
+        add_number(to, "failing after it",
                    number_of(after, "failed_opens") + number_of(after, "failed_stats"));
-    } else {
-        str_add(to, "not planned yet</td><td>");
-    }
-    str_add(to, "</td><td>");
+    else
+        str_add(to, "<td></td>");
+    str_add(to, "<td data-label=\"outcome\">");
     str_add_markup(to, text_of(program, "exit"));
     str_add(to, "</td></tr>\n");
 }
@@ -53,14 +61,16 @@ static void add_row(struct str *to, const json_t *program)
 /* A column's head; by a click the table is sorted by it. */
 static void add_head(struct str *to, const struct query *query, const char *sort, const char *title)
 {
+    const bool by_name = !strcmp(sort, "path");
     const char *now = query_text(query, "sort"), *q = query_text(query, "q");
     const bool down = *now == '-' && !strcmp(now + 1, sort), up = !strcmp(now, sort);
 
-    str_printf(to, "<th scope=\"col\"%s><a href=\"/table?sort=%s%s",
+    str_printf(to, "<th scope=\"col\"%s%s><a href=\"/table?sort=%s%s",
+               by_name ? "" : " class=\"num\"",
                down ? " aria-sort=\"descending\""
                : up ? " aria-sort=\"ascending\""
                     : "",
-               down ? "" : "-", sort);
+               down || (by_name && !up) ? "" : "-", sort);
     if (q && *q)
         str_printf(to, "&amp;q=%s", url_escape(query->arena, q));
     str_printf(to, "\">%s</a></th>", title);
@@ -73,7 +83,8 @@ static void add_table(struct str *to, const struct query *query, const json_t *p
     size_t i;
 
     str_printf(to,
-               "<table>\n<caption>Programs by the calls that fail before they start: %zu of "
+               "<table class=\"list\">\n<caption>Programs by the calls that fail before they "
+               "start: %zu of "
                "%" PRId64 "</caption>\n<thead><tr>",
                json_array_size(items), number_of(page, "total"));
     add_head(to, query, "path", "program");
@@ -81,8 +92,8 @@ static void add_table(struct str *to, const struct query *query, const json_t *p
     add_head(to, query, "failed_stats", "failed stats");
     add_head(to, query, "objects", "objects");
     add_head(to, query, "directories", "directories");
-    str_add(to, "<th scope=\"col\">best strategy</th><th scope=\"col\">failing after it</th>"
-                "<th scope=\"col\">outcome</th></tr></thead>\n<tbody>\n");
+    str_add(to, "<th scope=\"col\">best strategy</th><th scope=\"col\" class=\"num\">failing after "
+                "it</th><th scope=\"col\">outcome</th></tr></thead>\n<tbody>\n");
     json_array_foreach (items, i, program)
         add_row(to, program);
     str_add(to, "</tbody>\n</table>\n");
@@ -154,7 +165,8 @@ int get_table(struct query *query, struct reply *reply, struct err *err)
                    "<meta name=\"viewport\" content=\"width=device-width\">\n"
                    "<title>stormlint: worst offenders</title>\n");
     if (has_style(query))
-        str_add(&html, "<link rel=\"stylesheet\" href=\"/style.css\">\n");
+        str_add(&html, "<link rel=\"stylesheet\" href=\"/style.css\">\n"
+                       "<link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">\n");
     str_add(&html, "</head>\n<body>\n<main>\n<h1>Worst offenders</h1>\n");
     r = table_html(query, &html, err);
     if (r < 0)
@@ -225,16 +237,23 @@ int get_start(struct query *query, struct reply *reply, struct err *err)
 
 int get_page(struct query *query, struct reply *reply, struct err *err)
 {
+    struct str html = {.arena = query->arena};
     struct asset index;
     int r = find_index(query, &index, err);
 
     if (r < 0)
         return r;
-    return reply_index(query, &index,
-                       "<p>This page is made by scripts. Without them there are <a "
-                       "href=\"/table\">the worst offenders as a plain table</a> and <a "
-                       "href=\"/openapi.json\">everything as JSON</a>.</p>",
-                       reply);
+    str_add(&html,
+            "<p>This page is made by scripts. Without them there are <a href=\"/table\">the worst "
+            "offenders as a plain table</a> and ");
+    if (!strcmp(query->path, "/compare")) { /* what it compares, its query says */
+        str_add(&html, "<a href=\"/openapi.json\">everything as JSON</a>.</p>");
+    } else {
+        str_add(&html, "<a href=\"/api/v1");
+        str_add_markup(&html, query->path);
+        str_add(&html, "\">what it shows, as JSON</a>.</p>");
+    }
+    return reply_index(query, &index, html.text, reply);
 }
 
 int get_file(struct query *query, struct reply *reply, struct err *err)
