@@ -350,6 +350,12 @@ const tests = {
         await page.getByRole('link', { name: /new offender/ }).click();
         await page.waitForURL(/change=new-offender/);
         s.t.same(await page.locator('[data-rows] tbody tr').count(), 1, 'one new offender');
+        await page.goto(`${s.service.url}/compare?from=latest&to=index`);
+        await s.settled(page);
+        const chosen = await page
+            .getByLabel('From')
+            .evaluate((from) => from.selectedOptions[0].text);
+        s.t.check(/^before, /.test(chosen), `latest is the newest audit: ${chosen}`);
         await page.getByLabel('From').selectOption('index');
         await page.getByText('No program changed by that much.').waitFor();
         await s.close(page);
@@ -359,7 +365,7 @@ const tests = {
             /1 program worse/.test(since) && /growing/.test(since),
             `since the last audit: ${since}`,
         );
-        await overview.getByLabel('Audit').selectOption({ index: 1 });
+        await overview.getByLabel('Audit', { exact: true }).selectOption({ index: 1 });
         await overview.waitForURL(/audit=/);
         await s.settled(overview);
         s.t.check(
@@ -471,10 +477,7 @@ const tests = {
         mkdirSync(`${at}/root/nix/store`, { recursive: true });
         const service = await new Service(s.build, at).ready('/healthz');
         const page = await s.open('/', { silent: false, url: service.url });
-        await page
-            .getByText(/Not yet: /)
-            .first()
-            .waitFor();
+        await page.getByText('There is no index yet').first().waitFor();
         await page.screenshot({ path: `${s.screens}/no-index.png`, fullPage: true });
         scan(s.build, at);
         await page.getByText('There are no programs in this index.').waitFor({ timeout: 20000 });
@@ -549,6 +552,8 @@ const tests = {
         await page.getByRole('link', { name: 'objects' }).click();
         s.t.check(/\/table\?sort=-objects/.test(page.url()), 'sorted by a link');
         await page.goto(`${s.service.url}/programs/x`);
+        const json = page.getByRole('link', { name: 'what it shows, as JSON' });
+        s.t.same(await json.getAttribute('href'), '/api/v1/programs/x', 'the same as JSON');
         s.t.check(/made by scripts/.test(await page.locator('body').innerText()), 'other pages');
         await s.close(page);
     },
@@ -577,6 +582,7 @@ async function pathsOf(s) {
         compare: '/compare',
         strategies: `/compare?program=${program}`,
         jobs: '/jobs',
+        table: '/table',
     };
 }
 

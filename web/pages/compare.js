@@ -2,6 +2,7 @@
 import { useData } from '../api.js';
 import { change, count, failed, number, percent, time } from '../format.js';
 import { html, useId, useMemo, useState } from '../html.js';
+import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { method, Predicted, programName, shortPath } from '../parts/names.js';
 import { Await, Failure, Loading } from '../parts/states.js';
@@ -147,17 +148,15 @@ const Difference = ({ of, to }) => html`
 /** @param {{audits: Audit[]}} props */
 function Audits({ audits }) {
     const url = useUrl();
-    const to = url.searchParams.get('to') ?? audits[0]?.id ?? 'index';
+    const to = auditId(audits, url.searchParams.get('to') ?? audits[0]?.id ?? 'index');
     const at = audits.findIndex((a) => a.id === to);
-    const from = url.searchParams.get('from') ?? (audits[at + 1] ?? audits.at(-1))?.id ?? 'index';
+    const before = audits[at + 1] ?? audits.at(-1);
+    const from = auditId(audits, url.searchParams.get('from') ?? before?.id ?? 'index');
     const calls = url.searchParams.get('min_calls') ?? '10';
     const diff = useData(
         api('diff', { from, to, min_calls: calls, min_percent: calls === '1' ? '0' : null }),
     );
-    const options = audits.map((a) => [
-        a.id,
-        a.id === 'index' ? 'The index, as it is' : `${a.name ?? a.id}, ${time(a.time)}`,
-    ]);
+    const options = auditOptions(audits);
     return html`
         <div class="filters">
             <${Select} name="from" label="From" now=${from} options=${options} />

@@ -44,7 +44,8 @@ export function Page() {
     const sort = url.searchParams.get('sort') ?? '-failed';
     const owner = url.searchParams.get('package');
     const worst = useData(api('directories', { limit: 300 }));
-    const list = useData(api('directories', { sort, after, package: owner, limit: 50 }));
+    const address = api('directories', { sort, after, package: owner, limit: 50 });
+    const list = useData(address);
     /** @param {Directory[]} rows */
     const cells = (rows) =>
         rows.map((d) => ({
@@ -66,5 +67,5 @@ export function Page() {
             /** @type {NonNullable<typeof list.data>} */ page,
         ) => html`
             <${Table} caption=${count(page.total, 'directory', 'directories')} columns=${COLUMNS} rows=${page.items} sort=${sort} keyOf=${(/** @type {Directory} */ d) => d.path} none="No start looks anywhere in vain." />
-            <${Pager} page=${page} />`}<//></div>`;
+            <${Pager} page=${page} address=${address} />`}<//></div>`;
 }

@@ -1,7 +1,8 @@
 // What is wrong, by rule: what each rule means, what to do, and where it was found.
 import { useData } from '../api.js';
-import { count, number, time } from '../format.js';
+import { count, number } from '../format.js';
 import { html } from '../html.js';
+import { auditOptions } from '../parts/audits.js';
 import { FindingTable } from '../parts/findings.js';
 import { Markdown } from '../parts/markdown.js';
 import { PackageId } from '../parts/names.js';
@@ -57,7 +58,8 @@ function RulePage({ id }) {
 /** Files that are broken or could not be read. */
 function Problems() {
     const url = useUrl();
-    const problems = useData(api('problems', { after: url.searchParams.get('after'), limit: 50 }));
+    const address = api('problems', { after: url.searchParams.get('after'), limit: 50 });
+    const problems = useData(address);
     return html`<p class="chip">broken and unread files <a href=${withParams(url, { kind: null })}>findings</a></p>
         <${Await} of=${problems} what="Reading problems">${(
             /** @type {NonNullable<typeof problems.data>} */ page,
@@ -74,7 +76,7 @@ function Problems() {
                     { label: 'What is wrong', cell: (p) => p.text },
                 ])
             } />
-            <${Pager} page=${page} />`}<//>`;
+            <${Pager} page=${page} address=${address} />`}<//>`;
 }
 
 /** @param {{audit: string}} props */
@@ -94,7 +96,7 @@ function Found({ audit }) {
             ${!rule && rules.data && !after && html`<section><h2>By rule</h2><${Rules} counts=${page.rules} rules=${rules.data.items} /></section>`}
             <section data-rows><h2>Findings</h2>
                 <${FindingTable} page=${page} caption=${count(page.total, 'finding')} none=${filtered ? 'No finding is like that.' : 'Nothing was found.'} />
-                <${Pager} page=${page} /></section>`}<//>`;
+                <${Pager} page=${page} address=${address} /></section>`}<//>`;
 }
 
 export function Page() {
@@ -111,7 +113,7 @@ export function Page() {
             <${Search} label="Text contains" />
             <${Choice} name="severity" label="Severity" options=${[['', 'any'], ...RANK.map((word) => [word, word])]} />
             <${Choice} name="standing" label="Standing" options=${[['', 'any'], ['open', 'open'], ['suppressed', 'suppressed'], ['known', 'known']]} />
-            ${items.length > 0 && html`<${Choice} name="audit" label="Audit" options=${[['', 'The index, as it is'], ...items.map((a) => [a.id, `${a.name ?? a.id}, ${time(a.time)}`])]} />`}
+            ${items.length > 0 && html`<${Choice} name="audit" label="Audit" options=${[['', 'The index, as it is'], ...auditOptions(items)]} />`}
             <p class="chip"><a href="/findings?kind=problems">Broken and unread files</a></p>
         </div>`
         }

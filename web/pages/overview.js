@@ -1,7 +1,8 @@
 // Who storms worst, what it costs, what can be done, what got worse.
 import { useData } from '../api.js';
-import { change, count, failed, number, percent, time } from '../format.js';
+import { change, count, failed, number, percent } from '../format.js';
 import { html, useEffect } from '../html.js';
+import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { Exit, method, Package, Predicted, programName } from '../parts/names.js';
 import { Await } from '../parts/states.js';
@@ -144,7 +145,7 @@ function Regressions({ from, to }) {
     const diff = useData(api('diff', { from: from.id, to: to.id }));
     const href = `/compare?from=${from.id}&to=${to.id}`;
     return html`<section aria-labelledby="worse">
-        <h2 id="worse">Since ${from.name ?? from.id}</h2>
+        <h2 id="worse">Since the audit “${from.name ?? from.id}”</h2>
         <${Await} of=${diff} what="Comparing with the audit before">${(/** @type {any} */ d) => {
             const worse = d.programs.filter((/** @type {any} */ p) =>
                 /new-offender|broken|worse/.test(p.change),
@@ -185,12 +186,10 @@ function Regressions({ from, to }) {
 
 /** @param {{audits: any[], now: string}} props */
 function Audits({ audits, now }) {
-    const name = (/** @type {any} */ a) =>
-        a.id === 'index' ? 'The index, as it is' : `${a.name ?? a.id}, ${time(a.time)}`;
     return html`<div class="field">
         <label for="audit">Audit</label>
         <select id="audit" value=${now} onChange=${(/** @type {any} */ event) => go(event.currentTarget.value === 'index' ? '/' : `/?audit=${event.currentTarget.value}`)}>
-            ${audits.map((a) => html`<option value=${a.id} selected=${a.id === now}>${name(a)}</option>`)}
+            ${auditOptions(audits).map(([id, name]) => html`<option value=${id} selected=${id === now}>${name}</option>`)}
         </select>
     </div>`;
 }
@@ -230,14 +229,14 @@ function Offenders({ audit }) {
         ) => html`
             <${Table} caption=${`${count(page.total, 'program')}, predicted calls of one start each`} columns=${COLUMNS} rows=${page.items} sort=${sort}
                 keyOf=${(/** @type {any} */ p) => p.id ?? `${p.key} ${p.path}`} none=${filtered ? 'No program is like that.' : 'There are no programs in this index.'} />
-            <${Pager} page=${page} />`}<//>
+            <${Pager} page=${page} address=${address} />`}<//>
     </section>`;
 }
 
 export function Page() {
     const url = useUrl();
-    const id = url.searchParams.get('audit') ?? 'index';
     const audits = useData(api('audits'));
+    const id = auditId(audits.data?.items ?? [], url.searchParams.get('audit') ?? 'index');
     const summary = useData(id === 'index' ? api('summary') : null, (s) =>
         s.plans.planned < s.plans.packages || s.index.unfinished ? 3000 : 0,
     );

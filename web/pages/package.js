@@ -120,6 +120,7 @@ function Sections({ of }) {
             ${of.truncated && html`<p class="state">Lists of more than 2,000 rows were cut.</p>`}</section>
         <section><h2>The same on the command line</h2><ul class="plain">
             <${Command} what="The plan" line=${`stormlint plan ${path}`} />
+            <${Command} what="A badge" line=${`${location.origin}/api/v1/badge/${encodeURIComponent(of.pname)}`} />
             <${Command} what="The findings" line=${`stormlint lint ${path}`} />
         </ul></section>`;
 }

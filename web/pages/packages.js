@@ -34,7 +34,8 @@ export function Page() {
     const url = useUrl();
     const { q, programs, after } = Object.fromEntries(url.searchParams);
     const sort = url.searchParams.get('sort') ?? '-failed';
-    const packages = useData(api('packages', { q, programs, after, sort, limit: 50 }));
+    const address = api('packages', { q, programs, after, sort, limit: 50 });
+    const packages = useData(address);
     return html`
         <h1>Packages <${Predicted} /></h1>
         <div class="filters">
@@ -49,5 +50,5 @@ export function Page() {
         ) => html`
             <${Table} caption=${`${count(page.total, 'package')}; failed calls are those of the worst program`} columns=${COLUMNS} rows=${page.items} sort=${sort}
                 keyOf=${(/** @type {Package} */ p) => p.id} none=${q || programs ? 'No package is like that.' : 'There are no packages in this index.'} />
-            <${Pager} page=${page} />`}<//>`;
+            <${Pager} page=${page} address=${address} />`}<//>`;
 }

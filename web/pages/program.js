@@ -32,7 +32,7 @@ function Facts({ of }) {
             <div class="figure"><dt>failed stats</dt><dd><b>${number(storm.failed_stats)}</b><small>of ${number(storm.stats)}</small></dd></div>
             <div class="figure"><dt>objects loaded</dt><dd><b>${number(storm.objects)}</b></dd></div>
             <div class="figure"><dt>directories visited</dt><dd><b>${number(storm.directories)}</b></dd></div>
-            ${of.plan && html`<div class="figure"><dt>failed calls with ${method(of.plan)}</dt><dd><b>${number(failed(of.plan.after))}</b><small>saves ${number(of.plan.saving)}, ${percent(of.plan.saving, of.failed)}</small></dd></div>`}
+            ${of.plan && (of.plan.strategy === 'none' ? html`<div class="figure"><dt>best strategy</dt><dd><b>none</b><small>see the plan for why</small></dd></div>` : html`<div class="figure"><dt>failed calls with ${method(of.plan)}</dt><dd><b>${number(failed(of.plan.after))}</b><small>saves ${number(of.plan.saving)}, ${percent(of.plan.saving, of.failed)}</small></dd></div>`)}
         </dl>
         <p class="small"><${Predicted} /> on ${of.cpu}, environment empty${of.assumed ? ', with assumptions (below)' : ''}; not checked here.
             ${of.levels.length > 0 && html` Failed calls by CPU level: ${of.levels.map((level) => `${level.cpu.replace('x86-64-', '')} ${number(failed(level.storm))}`).join(', ')}.`}
@@ -187,7 +187,7 @@ function Sections({ of }) {
         <section><h2 id="where">Where it goes</h2>
             <${Await} of=${trace} what="Following the loader">${(/** @type {Trace} */ t) => html`<${Places} trace=${t} store=${store} />`}<//></section>
         <section><h2 id="remedies">Before and after <${Predicted} /></h2>${ofPlan((o) => html`<${Remedies} of=${o} />`)}</section>
-        <section><h2 id="criteria">Criteria</h2>${ofPlan((o) => html`<${Matrix} options=${o.options} questions=${questions} />`)}</section>
+        <section><h2 id="criteria">Criteria</h2>${ofPlan((o) => html`<${Matrix} options=${o.options} rules=${o.rules} questions=${questions} />`)}</section>
         <section><h2 id="plan">Plan</h2>${ofPlan((o) => html`<${Decision} of=${o} /><${TakeAlong} plan=${plan.data} href=${href} />`)}
             <p><a href=${`/compare?program=${of.id}`}>Two strategies side by side</a></p></section>
         <section><h2 id="history">History</h2><${History} of=${of.key} what="program" /></section>

@@ -7,6 +7,8 @@ import { method } from './names.js';
 /** @typedef {import('../types/answers').Api.PlanOption} Option */
 /** @typedef {import('../types/answers').Api.PlanJudgement} Judgement */
 
+/** @typedef {import('../types/answers').Api.PlanObject['rules'][number]} Rule */
+
 /** @type {Record<string, [word: string, tone: string]>} */
 const WORDS = {
     pass: ['ok', 'pass'],
@@ -21,8 +23,21 @@ const evidence = (one) =>
         .map(([key, value]) => `${key}: ${value}`)
         .join(', ');
 
-/** @param {{of: Judgement, option: Option}} props */
-const Behind = ({ of, option }) => html`
+/** Rules of dangerous libraries that say something against a strategy. @param {Rule[]} rules @param {string} strategy */
+function against(rules, strategy) {
+    /** @type {Map<string, string[]>} */
+    const names = new Map();
+    for (const rule of rules) {
+        const verdict = rule[/** @type {'farm'} */ (strategy)];
+        if (verdict === 'ok' || verdict === 'na') continue;
+        const name = `${rule.rule} (${verdict})`;
+        names.set(name, [...(names.get(name) ?? []), rule.what]);
+    }
+    return [...names].map(([name, what]) => `${name}: ${what.join(', ')}`);
+}
+
+/** @param {{of: Judgement, option: Option, rules: Rule[]}} props */
+const Behind = ({ of, option, rules }) => html`
     <h3>${of.criterion}, ${method(option)}: <span class=${WORDS[of.verdict][1]}>${WORDS[of.verdict][0]}</span></h3>
     <p>${of.reason}</p>
     ${of.scenario && html`<p class="small">Simulated: ${of.scenario}.</p>`}
@@ -30,13 +45,14 @@ const Behind = ({ of, option }) => html`
         of.evidence.length > 0 &&
         html`<ul class="evidence">${of.evidence.map((one) => html`<li class="mono">${evidence(one)}</li>`)}</ul>`
     }
+    <p class="small">Of ${method(option)} in all: ${option.reason} [rule ${option.rule}].${rules.length > 0 && ` Rules of dangerous libraries that fired: ${against(rules, option.strategy).join('; ')}.`}</p>
     ${(of.left_out ?? 0) > 0 && html`<p class="small">${count(of.left_out ?? 0, 'more', 'more')} of the kind.</p>`}`;
 
 /**
  * The parameter `why` of the URL names the cell that is open.
- * @param {{options: Option[], questions: Map<string, string>}} props
+ * @param {{options: Option[], rules: Rule[], questions: Map<string, string>}} props
  */
-export function Matrix({ options, questions }) {
+export function Matrix({ options, rules, questions }) {
     const url = useUrl();
     const why = url.searchParams.get('why');
     const looked = options.filter((option) => option.criteria.length > 0);
@@ -62,7 +78,7 @@ export function Matrix({ options, questions }) {
                         }</td>`;
                     })}
                 </tr>
-                ${judgement && open && html`<tr role="row"><td role="cell" class="behind" colspan=${looked.length + 1}><${Behind} of=${judgement} option=${open} /></td></tr>`}`;
+                ${judgement && open && html`<tr role="row"><td role="cell" class="behind" colspan=${looked.length + 1}><${Behind} of=${judgement} option=${open} rules=${rules} /></td></tr>`}`;
         })}</tbody>
     </table>`;
 }

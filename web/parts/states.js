@@ -15,6 +15,8 @@ function sentence(error) {
     if (error.status === 0)
         return 'The service does not answer. It is asked again every few seconds.';
     if (error.status === 404) return `Not found: ${error.message}.`;
+    if (/there is no index/.test(error.message))
+        return 'There is no index yet: “stormlint scan” makes one. It is looked for again by itself.';
     if (error.status === 503) return `Not yet: ${error.message}. It is asked again by itself.`;
     return `It went wrong (${error.status || error.code}): ${error.message}.`;
 }

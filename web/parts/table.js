@@ -74,16 +74,17 @@ export function Table({
 
 /**
  * To the pages beside this one. Cursors lead forward; the way back is kept in the history's state.
- * @param {{page: {items: unknown[], total: number, next: string | null}}} props
+ * @param {{page: {items: unknown[], total: number, next: string | null}, address: string}} props
  */
-export function Pager({ page }) {
+export function Pager({ page, address }) {
     const url = useUrl();
     const after = url.searchParams.get('after');
     /** @type {{after: string | null, n: number}[]} pages before this one */
     const trail = history.state?.trail ?? [];
     const last = trail.at(-1);
     const seen = last ? last.n : 0;
-    if (!after && !page.next) return null;
+    const json = html`<a class="small" href=${address}>As JSON</a>`;
+    if (!after && !page.next) return html`<p>${json}</p>`;
     const next = JSON.stringify({ trail: [...trail, { after, n: seen + page.items.length }] });
     const before = JSON.stringify({ trail: trail.slice(0, -1) });
     return html`<nav class="pager" aria-label="Pages of this list">
@@ -91,6 +92,7 @@ export function Pager({ page }) {
         ${last?.after && html`<a rel="prev" href=${withParams(url, { after: last.after })} data-trail=${before}>Before</a>`}
         <span>${after && !last ? `${number(page.items.length)} of ${number(page.total)}` : `${number(seen + 1)} to ${number(seen + page.items.length)} of ${number(page.total)}`}</span>
         ${page.next && html`<a rel="next" href=${withParams(url, { after: page.next })} data-trail=${next}>Next</a>`}
+        ${json}
     </nav>`;
 }
 

@@ -9,7 +9,6 @@ import { hierarchy, treemap } from '../vendor/d3-hierarchy.js';
 const WIDTH = 100;
 const HEIGHT = 36; // the shape that areas are made for
 const CELLS = 60; // more would be too small to be seen
-const LINES = 19; // of text, from top to bottom
 
 /** The largest, and the rest as one. @param {Cell[]} cells */
 function largest(cells) {
@@ -29,9 +28,10 @@ export function Treemap({ cells, param, label }) {
     const shown = largest(cells.filter((cell) => cell.value > 0));
     if (!shown.length) return null;
     const most = shown[0].value;
+    const rem = Math.min(24, 5 + shown.length); // how high; a line of text takes 1.25
     const root = hierarchy(/** @type {any} */ ({ children: shown })).sum((cell) => cell.value ?? 0);
     const leaves = treemap().size([WIDTH, HEIGHT]).padding(0)(root).leaves();
-    return html`<div class="treemap" role="group" aria-label=${label}>
+    return html`<div class="treemap" role="group" aria-label=${label} style=${{ height: `${rem}rem` }}>
         ${leaves.map((leaf) => {
             const cell = /** @type {Cell} */ (/** @type {unknown} */ (leaf.data));
             const style = {
@@ -42,7 +42,7 @@ export function Treemap({ cells, param, label }) {
             };
             const heat = `cell heat-${cell.rest ? 'rest' : Math.ceil((4 * cell.value) / most)}`;
             const title = `${cell.title}: ${number(cell.value)} failed calls`;
-            const lines = Math.floor((LINES * (leaf.y1 - leaf.y0)) / HEIGHT - 0.2);
+            const lines = Math.floor(((rem / 1.25) * (leaf.y1 - leaf.y0)) / HEIGHT - 0.2);
             const text = [
                 html`<span></span>`,
                 html`<span>${cell.label} <b>${number(cell.value)}</b></span>`,
