@@ -10,6 +10,7 @@
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make apply-world     every plan of a store carried out on copies  LIST=FILE (root; minutes)
+#   make plan-world      every plan of a store held against what they promise  STORE=PATH|INDEX
 #   make fuzz            every fuzz target for T seconds (default 10)
 #   make install         PREFIX=/usr/local DESTDIR=; install-resolver: the reader of closure notes
 #   make fmt lint tidy layers    format, check the style, the code, the architecture
@@ -348,6 +349,9 @@ $(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
 apply-world: all
 	@unshare -m tests/apply/world build/stormlint $(LIST)
 
+plan-world: all
+	@tests/plan/world build/stormlint $(STORE)
+
 # scans, ranks, traces and plans: the tour of README.md, on a store of Debian packages or on yours
 STORE ?= build/demo/store
 demo: deps
@@ -359,7 +363,7 @@ help:
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all apply-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+.PHONY: all apply-world plan-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
         lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -18,20 +18,74 @@
 
 #include <string.h>
 
-struct list {
-    const char **item;
+/* ---- the tail: directories as built of what stays out of the farm */
+
+struct tail {
+    const char *directory;
+    const char **name; /* found in it */
     size_t n;
 };
 
-static void add_once(struct arena *arena, struct list *list, const char *text)
+struct tails {
+    struct tail *item;
+    size_t n;
+};
+
+static void add_tail(struct arena *arena, struct tails *tails, const char *directory,
+                     const char *name)
 {
+    struct tail *t;
     size_t i;
 
-    for (i = 0; i < list->n; i++)
-        if (!strcmp(list->item[i], text))
-            return;
-    list->item = arena_grow(arena, list->item, list->n, sizeof(*list->item));
-    list->item[list->n++] = text;
+    for (i = 0; i < tails->n && strcmp(tails->item[i].directory, directory) != 0; i++)
+        ;
+    if (i == tails->n) {
+        tails->item = arena_grow(arena, tails->item, tails->n, sizeof(*tails->item));
+        tails->item[tails->n++] = (struct tail){.directory = directory};
+    }
+    t = &tails->item[i];
+    t->name = arena_grow(arena, t->name, t->n, sizeof(*t->name));
+    t->name[t->n++] = name;
+}
+
+/* Stable: those that were asked for first come first among equals. */
+static void sort_tails(struct tails *tails)
+{
+    size_t i, k;
+
+    for (i = 1; i < tails->n; i++)
+        for (k = i; k > 0 && tails->item[k - 1].n < tails->item[k].n; k--) {
+            const struct tail t = tails->item[k];
+
+            tails->item[k] = tails->item[k - 1];
+            tails->item[k - 1] = t;
+        }
+}
+
+/* Does a directory have a file of a name that is to be found in a later one? */
+static bool hides_later(const struct subject *s, const struct tails *tails)
+{
+    size_t i, k, n;
+
+    for (i = 0; i < tails->n; i++)
+        for (k = i + 1; k < tails->n; k++)
+            for (n = 0; n < tails->item[k].n; n++)
+                if (world_walk(s->world, NULL,
+                               str_join(s->arena, tails->item[i].directory, tails->item[k].name[n]))
+                        .error == 0)
+                    return true;
+    return false;
+}
+
+/* Each name fails in every directory before its own: the one with the most names comes first. */
+static void order_tails(const struct subject *s, struct tails *tails)
+{
+    struct tails sorted = {arena_memdup(s->arena, tails->item, tails->n * sizeof(*tails->item)),
+                           tails->n};
+
+    sort_tails(&sorted);
+    if (!hides_later(s, &sorted))
+        *tails = sorted;
 }
 
 /* ---- links */
@@ -116,7 +170,7 @@ static const char *make_links(const struct subject *s, const struct wanted *want
 /* ---- the run path */
 
 static const char *join_run_path(const struct subject *s, const char *const *front, size_t n_front,
-                                 const struct list *tail)
+                                 const struct tails *tails)
 {
     struct str out = {.arena = s->arena};
     const char *old = old_run_path(s);
@@ -125,8 +179,8 @@ static const char *join_run_path(const struct subject *s, const char *const *fro
     for (i = 0; i < n_front; i++)
         str_printf(&out, "%s:", front[i]);
     str_add(&out, s->farm);
-    for (i = 0; i < tail->n; i++)
-        str_printf(&out, ":%s", tail->item[i]);
+    for (i = 0; i < tails->n; i++)
+        str_printf(&out, ":%s", tails->item[i].directory);
     if (*old)
         str_printf(&out, ":%s", old);
     return out.text;
@@ -141,15 +195,17 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     size_t n = wanted_list(s, scope, &wanted), i;
     const char **needed = arena_calloc(s->arena, n + 1, sizeof(*needed));
     const char **front;
-    struct list tail = {0};
+    struct tails tails = {0};
     struct links links = {0};
     size_t n_front = 0;
 
     for (i = 0; i < n; i++) {
         needed[i] = wanted[i].name;
         if (keep_out_of_farm(s, &wanted[i]) && wanted[i].opened && !strchr(wanted[i].name, '/'))
-            add_once(s->arena, &tail, opened_directory(s->arena, s->trace, wanted[i].opened));
+            add_tail(s->arena, &tails, opened_directory(s->arena, s->trace, wanted[i].opened),
+                     wanted[i].name);
     }
+    order_tails(s, &tails);
     *ret_why_not = make_links(s, wanted, n, &links);
     if (!*ret_why_not && links.n == 0)
         *ret_why_not = "no name could be answered by a farm";
@@ -160,7 +216,7 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
     edit_farm(ret_edits, s->arena, s->farm, links.item, links.n);
     if (scope == SCOPE_LIFTED)
         edit_needed(ret_edits, s->arena, s->path, needed, n);
-    edit_run_path(ret_edits, s->arena, s->path, join_run_path(s, front, n_front, &tail));
+    edit_run_path(ret_edits, s->arena, s->path, join_run_path(s, front, n_front, &tails));
     return 0;
 }
 

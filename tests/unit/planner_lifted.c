@@ -172,6 +172,35 @@ static void self_locating_libraries_follow_the_farm(void **state UNUSED)
     store_free(store);
 }
 
+/* Each name fails in every directory before its own. */
+static void directories_with_more_names_follow_the_farm_first(void **state UNUSED)
+{
+    static const struct store_object more[] = {
+        {"c/lib/libc1.so", .imports = IMPORT_DLADDR},
+        {"d/lib/libd.so", .needed = "libe.so libf.so", .run_path = "@e/lib"},
+        {"e/lib/libe.so", .imports = IMPORT_DLADDR},
+        {"e/lib/libf.so", .imports = IMPORT_DLADDR},
+    };
+    static const struct store_object hidden = {"e/lib/libc1.so", .needed = NULL};
+    struct store *store = make(more, ARRAY_LEN(more));
+    struct subject s;
+
+    store_subject(store, "app/bin/app", &s);
+    assert_string_equal(run_path_of(store, &s, METHOD_FARM_LIFTED),
+                        arena_printf(&store->arena, "%s:%s:%s:%s", s.farm,
+                                     store_path(store, "e/lib"), store_path(store, "c/lib"),
+                                     s.object->runpath));
+    store_free(store);
+    store = make(more, ARRAY_LEN(more)); /* but not in front of a file that must not be found */
+    store_add(store, &hidden, 1);
+    store_subject(store, "app/bin/app", &s);
+    assert_string_equal(run_path_of(store, &s, METHOD_FARM_LIFTED),
+                        arena_printf(&store->arena, "%s:%s:%s:%s", s.farm,
+                                     store_path(store, "c/lib"), store_path(store, "e/lib"),
+                                     s.object->runpath));
+    store_free(store);
+}
+
 static void farms_mirror_builds_for_better_cpus(void **state UNUSED)
 {
     static const struct store_object more[] = {
@@ -389,6 +418,7 @@ int main(void)
         cmocka_unit_test(the_farm_is_in_front_of_the_old_run_path),
         cmocka_unit_test(directories_outside_the_store_stay_in_front),
         cmocka_unit_test(self_locating_libraries_follow_the_farm),
+        cmocka_unit_test(directories_with_more_names_follow_the_farm_first),
         cmocka_unit_test(farms_mirror_builds_for_better_cpus),
         cmocka_unit_test(absolute_names_are_the_strings_that_were_opened),
         cmocka_unit_test(notes_are_what_patchelf_would_write),
