@@ -61,6 +61,7 @@ struct audit {
     const char *version; /* of stormlint */
     const char *cpu;
     const char *source; /* "files" or "index" */
+    const char *policy; /* of the plans, by name; NULL: nothing was planned */
     const char **root;  /* what was looked at, without hashes */
     size_t n_roots;
     const char **unasked; /* rules that could not be asked */

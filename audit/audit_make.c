@@ -238,6 +238,7 @@ static void fill_header(const struct making *m)
     a->name = o->name;
     a->time = o->time;
     a->source = o->source;
+    a->policy = o->policy ? o->policy->name : NULL;
     a->version = VERSION;
     a->model = STORM_MODEL;
     a->cpu = o->lint.cpu->name;

@@ -85,6 +85,7 @@ static int read_header(struct reading *r, const json_t *line)
     a->time = text(r, line, "time");
     a->version = text(r, line, "version");
     a->cpu = text(r, line, "cpu");
+    a->policy = text(r, line, "policy");
     a->source = text(r, line, "source");
     a->n_roots = texts(r, json_object_get(line, "roots"), &a->root);
     a->n_unasked = texts(r, json_object_get(line, "unasked"), &a->unasked);

@@ -34,6 +34,7 @@ static json_t *header_json(const struct audit *a)
     json_put_text(out, "version", a->version);
     json_put_int(out, "model", a->model);
     json_put_text(out, "cpu", a->cpu);
+    json_put_text(out, "policy", a->policy);
     json_put_text(out, "source", a->source);
     json_put(out, "roots", texts(a->root, a->n_roots));
     json_put(out, "unasked", texts(a->unasked, a->n_unasked));

@@ -81,6 +81,8 @@ static void print_head(const struct report *r, FILE *to)
             html(r, a->name), style);
     fprintf(to, "<h1>%s</h1>\n<p class=\"sub\">stormlint %s, %s, on %s, from %s", html(r, a->name),
             html(r, a->version), html(r, a->time), html(r, a->cpu), html(r, a->source));
+    if (a->policy)
+        fprintf(to, ", planned by the policy '%s'", html(r, a->policy));
     for (size_t i = 0; i < a->n_roots; i++)
         fprintf(to, "%s<code>%s</code>", i ? ", " : "; closure of ", html(r, a->root[i]));
     fputs("</p>\n", to);
