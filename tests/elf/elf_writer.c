@@ -254,7 +254,8 @@ static size_t code_offset(const struct writer *w)
 static void write_dynamic(struct writer *w, struct elf_image *image)
 {
     const struct elf_spec *spec = w->spec;
-    const size_t extra = (spec->want_tables ? 13u : 0u) + 1u + spec->spare_dynamic;
+    const size_t extra =
+        (spec->want_tables ? 12u + spec->code_is_init : 0u) + 1u + spec->spare_dynamic;
     const size_t n = spec->empty_dynamic ? 0 : spec->n_dynamic + extra;
     size_t at = reserve(w, n * 2 * word(w), 8), fill = at;
     size_t symbols, hash, verneed, verdef, n_verneed, n_verdef, end;
