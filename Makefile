@@ -23,7 +23,7 @@ O      := build/$(MODE)
 PKG_CONFIG ?= pkg-config
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
-# what reaches other machines: not in stormlint-apply
+# what reaches other machines: in stormlint-net only
 NET_PKGS := libmicrohttpd zlib libcurl libsodium liblzma libzstd
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
@@ -82,10 +82,17 @@ LAYERS := $(USES_cli)
 libs    = $(patsubst %,$(O)/lib%.a,$(USES_$(1)))
 objs    = $(patsubst %.c,$(O)/%.o,$(sort $(wildcard $(1)/*.c)))
 
-all: build/stormlint build/stormlint-apply
-build/stormlint: $(O)/stormlint FORCE
+all: build/stormlint build/stormlint-net build/stormlint-apply
+build/stormlint: $(O)/stormlint build/stormlint-net FORCE
 	@cmp -s $< $@ || cp $< $@
-$(O)/stormlint: $(O)/main.o $(call libs,cli)
+$(O)/stormlint: $(O)/main.o $(O)/no_net.o $(call libs,cli) | $(O)/stormlint-net
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# what stormlint becomes when it has to reach other machines
+build/stormlint-net: $(O)/stormlint-net FORCE
+	@cmp -s $< $@ || cp $< $@
+$(O)/stormlint-net: $(O)/main.o $(call libs,cli)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(NET_LIBS) -o $@
 
@@ -321,6 +328,7 @@ layer-resolver-alone:
 PREFIX ?= /usr/local
 install: all
 	install -D -m 755 build/stormlint $(DESTDIR)$(PREFIX)/bin/stormlint
+	install -D -m 755 build/stormlint-net $(DESTDIR)$(PREFIX)/bin/stormlint-net
 	install -D -m 755 build/stormlint-apply $(DESTDIR)$(PREFIX)/bin/stormlint-apply
 	install -D -m 644 nix/stormlint-hook.sh $(DESTDIR)$(PREFIX)/share/stormlint/stormlint-hook.sh
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/stormlint/rules docs/rules/*.md

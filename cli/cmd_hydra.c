@@ -304,6 +304,6 @@ static int run(int argc, char **argv)
 
 const struct command cmd_hydra = {
     .name = "hydra",
-    .summary = "order an audit from a service: of the build that a Hydra has finished",
+    .summary = SUMMARY_HYDRA,
     .run = run,
 };

@@ -237,6 +237,6 @@ static int run(int argc, char **argv)
 
 const struct command cmd_pull = {
     .name = "pull",
-    .summary = "index what an evaluation of a Hydra has built",
+    .summary = SUMMARY_PULL,
     .run = run,
 };

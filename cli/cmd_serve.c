@@ -259,4 +259,4 @@ static int run(int argc, char **argv)
     return r == 0 ? EXIT_FINE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-const struct command cmd_serve = {"serve", "the index over HTTP: JSON, metrics, pages", run};
+const struct command cmd_serve = {"serve", SUMMARY_SERVE, run};

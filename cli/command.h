@@ -27,3 +27,8 @@ extern const struct command cmd_hydra;
 extern const struct command cmd_merge;
 extern const struct command cmd_pull;
 extern const struct command cmd_compare, cmd_criteria, cmd_policies, cmd_calibrate;
+
+/* What `help` says of the commands that reach other machines, wherever they are (no_net.c). */
+#define SUMMARY_HYDRA "order an audit from a service: of the build that a Hydra has finished"
+#define SUMMARY_PULL  "index what an evaluation of a Hydra has built"
+#define SUMMARY_SERVE "the index over HTTP: JSON, metrics, pages"

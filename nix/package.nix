@@ -33,6 +33,7 @@ stdenv.mkDerivation {
       ../main.c
       ../main_apply.c
       ../no_db.c
+      ../no_net.c
       ../schema.sql
       ../audit
       ../base

@@ -70,7 +70,7 @@ let
     inherit programs;
     buildCommand = ''
       mkdir -p $out/bin
-      cp $programs/stormlint $programs/stormlint-apply $out/bin
+      cp $programs/stormlint $programs/stormlint-net $programs/stormlint-apply $out/bin
     '';
     meta = { mainProgram = "stormlint"; license = lib.licenses.mit; platforms = lib.platforms.linux; };
   };
