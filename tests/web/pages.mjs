@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync } from 'node:fs';
 import { chromium } from '../../build/npm/node_modules/playwright-core/index.mjs';
-import { dir, makeStore, pause, Service, STORMY, scan, tree } from './store.mjs';
+import { dir, FOREIGN, makeStore, pause, Service, STORMY, scan, tree } from './store.mjs';
 
 /** @typedef {import('./suite.mjs').Report} Report */
 /** @typedef {import('playwright-core').Page} Page */
@@ -574,6 +574,7 @@ async function pathsOf(s) {
     return {
         overview: '/',
         program: `/programs/${program}?why=ld-preload:farm%20lifted`,
+        foreign: `/programs/${await idOf(s, FOREIGN)}`,
         packages: '/packages',
         package: `/packages/${STORMY.split('/')[3]}`,
         directories: '/directories',

@@ -28,7 +28,9 @@ function library(/** @type {number} */ n) {
 
 const STORM = '/nix/store/00000000000000000000000000storm9-stormy-3.1';
 export const STORMY = `${STORM}/bin/stormy`;
-export const WORSE = `${STORM.replace('storm9-stormy-3.1', 'storm8-stormy-3.0')}/bin/stormy`;
+
+/** Its loader is nowhere, and that takes a long sentence. */
+export const FOREIGN = '/nix/store/0000000000000000000000000foreig0-foreign-1.0/bin/foreign';
 
 /** The tree as text: that of the service's tests, and what pages need beyond it. */
 export function tree(/** @type {boolean} */ later) {
@@ -42,6 +44,7 @@ export function tree(/** @type {boolean} */ later) {
         ...parts,
         ...small,
         storm(STORMY, LIBRARIES),
+        `program ${FOREIGN} interp=/lib64/ld-linux-x86-64.so.2 needed=libc.so.6`,
         storm(old, later ? LIBRARIES - 4 : 2),
         '',
     ].join('\n');

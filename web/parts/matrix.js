@@ -37,7 +37,9 @@ function against(rules, strategy) {
 }
 
 /** @param {{of: Judgement, option: Option, rules: Rule[]}} props */
-const Behind = ({ of, option, rules }) => html`
+function Behind({ of, option, rules }) {
+    const said = against(rules, option.strategy);
+    return html`
     <h3>${of.criterion}, ${method(option)}: <span class=${WORDS[of.verdict][1]}>${WORDS[of.verdict][0]}</span></h3>
     <p>${of.reason}</p>
     ${of.scenario && html`<p class="small">Simulated: ${of.scenario}.</p>`}
@@ -45,8 +47,9 @@ const Behind = ({ of, option, rules }) => html`
         of.evidence.length > 0 &&
         html`<ul class="evidence">${of.evidence.map((one) => html`<li class="mono">${evidence(one)}</li>`)}</ul>`
     }
-    <p class="small">Of ${method(option)} in all: ${option.reason} [rule ${option.rule}].${rules.length > 0 && ` Rules of dangerous libraries that fired: ${against(rules, option.strategy).join('; ')}.`}</p>
+    <p class="small">Of ${method(option)} in all: ${option.reason} [rule ${option.rule}]. ${said.length > 0 && `Rules of dangerous libraries that fired: ${said.join('; ')}.`}</p>
     ${(of.left_out ?? 0) > 0 && html`<p class="small">${count(of.left_out ?? 0, 'more', 'more')} of the kind.</p>`}`;
+}
 
 /**
  * The parameter `why` of the URL names the cell that is open.
