@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/compare_text.h"
+#include "cli/compare_times.h"
 #include "cli/index.h"
 #include "cli/options.h"
 #include "loader/world_index.h"
@@ -18,11 +19,11 @@
 
 struct compare_options {
     struct options common;
-    const char *policy, *cost, *variant;
+    const char *policy, *cost, *variant, *times;
     bool article, all;
 };
 
-enum { OPT_POLICY = 0x200, OPT_COST, OPT_ARTICLE, OPT_ALL, OPT_STATIC };
+enum { OPT_POLICY = 0x200, OPT_COST, OPT_ARTICLE, OPT_ALL, OPT_STATIC, OPT_TIMES };
 
 static const struct argp_option rows[] = {
     {"policy", OPT_POLICY, "NAME|FILE", 0, "The policy that chooses", 0},
@@ -32,6 +33,8 @@ static const struct argp_option rows[] = {
      "Two synthetic closures with the shapes that the article of June 2026 measured", 0},
     {"all", OPT_ALL, NULL, 0, "Totals over every program of the index", 0},
     {"static", OPT_STATIC, "FILE", 0, "A static build of PROGRAM to be held against it", 0},
+    {"times", OPT_TIMES, "JSON", 0,
+     "How long both take, as 'stormlint check --time N --json --before PROGRAM FILE' measured", 0},
     {0},
 };
 
@@ -60,9 +63,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_STATIC:
         o->variant = arg;
         return 0;
+    case OPT_TIMES:
+        o->times = arg;
+        return 0;
     case ARGP_KEY_END:
         if (!o->common.n_args && !o->article && !o->all)
             argp_error(state, "which program?");
+        if (o->times && !o->variant)
+            argp_error(state, "--times is about the static build: --static FILE");
         if (o->common.n_args && (o->article || o->all))
             argp_error(state, "--article and --all take no programs");
         return 0;
@@ -79,7 +87,8 @@ static const struct argp argp = {
     .args_doc = "PROGRAM...\n--article\n--all",
     .doc = "Put all methods side by side: what a start costs with each, what each takes on disk, "
            "what became of it, and beside them shrinking the run path, a cache in the package and "
-           "a static build. Of several programs totals are told, too: what breaks something counts "
+           "a static build. Nothing is run. Of several programs totals are told, too: what breaks "
+           "something counts "
            "as built.",
     .children = children,
 };
@@ -149,18 +158,47 @@ static int print_one(struct comparing *c, const struct comparison *one, const ch
     return r;
 }
 
-static int find_variant(const struct compare_options *o, struct world *world,
-                        struct static_variant *ret, struct err *err)
+static const char *absolute(const struct subject_query *query, struct arena *arena,
+                            const char *path)
 {
-    struct place at = world_walk(world, NULL, o->variant);
-    const struct object *object = at.error ? NULL : world_object(world, at.node);
+    return *path == '/' ? path : str_join(arena, query->cwd ? query->cwd : "/", path);
+}
+
+static int find_times(const struct compare_options *o, const struct subject_query *query,
+                      const char *program, struct static_variant *ret, struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct world *world = query->world;
+    struct check_times times;
+    int r = check_times_read(o->times, &scratch, &times, err);
+
+    if (r < 0)
+        return r;
+    ret->wall_us = check_times_of(&times, world, ret->path);
+    ret->dynamic_wall_us = check_times_of(&times, world, absolute(query, &scratch, program));
+    ret->runs = times.runs;
+    if (ret->wall_us < 0 || ret->dynamic_wall_us < 0)
+        return err_set(err, EINVAL,
+                       "'%s' has no time of '%s'; measure both in turns: stormlint check --time 9 "
+                       "--json --before %s %s",
+                       o->times, ret->wall_us < 0 ? o->variant : program, program, o->variant);
+    return 0;
+}
+
+static int find_variant(const struct compare_options *o, const struct subject_query *query,
+                        const char *program, struct arena *arena, struct static_variant *ret,
+                        struct err *err)
+{
+    const char *path = absolute(query, arena, o->variant);
+    struct place at = world_walk(query->world, NULL, path);
+    const struct object *object = at.error ? NULL : world_object(query->world, at.node);
 
     if (!object)
         return err_set(err, at.error ? at.error : ENOEXEC, "'%s': %s", o->variant,
                        at.error ? strerror(at.error) : "not an ELF file");
-    *ret = (struct static_variant){
-        .path = o->variant, .size = object->size, .is_static = !object->interp};
-    return 0;
+    *ret =
+        (struct static_variant){.path = path, .size = object->size, .is_static = !object->interp};
+    return o->times ? find_times(o, query, program, ret, err) : 0;
 }
 
 static int compare_one(struct comparing *c, struct subject_query *query, const char *path,
@@ -175,8 +213,9 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
         query->world, &(struct program){.path = path, .env = query->env, .n_env = query->n_env},
         &arena, &program, err);
 
-    if (r < 0 ||
-        (c->options->variant && (r = find_variant(c->options, query->world, &variant, err)) < 0))
+    if (r == 0 && c->options->variant)
+        r = find_variant(c->options, query, program.path, &arena, &variant, err);
+    if (r < 0)
         return r;
     query->program = program.path;
     query->env = program.env;

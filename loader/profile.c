@@ -257,6 +257,7 @@ void profile_make(struct arena *arena, const struct object *object, const char *
         .system_dirs = ldso->system_dirs,
         .n_system_dirs = ldso->n_system_dirs,
         .cache = ldso->cache,
+        .cache_first = ldso->cache_first,
         .preload = ldso->preload,
         .lib = ldso->lib ? ldso->lib : "lib",
     };

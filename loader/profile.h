@@ -30,6 +30,7 @@ struct profile {
     const char **system_dirs; /* each ends in '/' */
     size_t n_system_dirs;
     const char *cache, *preload; /* NULL: compiled out */
+    bool cache_first;            /* the cache is asked before run paths (Guix) */
     const char *lib;             /* $LIB */
     const char *vdso;            /* what the kernel maps into every process; NULL: nothing */
     const char *platform;        /* $PLATFORM; NULL: none, the token's component is dropped */

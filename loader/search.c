@@ -397,11 +397,17 @@ static struct found search_note(struct walk w, struct lib *asker)
     return found;
 }
 
+static bool may_ask_cache(const struct run *run, unsigned flags)
+{
+    return !(flags & SEARCH_SECURE_PRELOAD) && !(run->explicit && run->explicit->inhibit_cache);
+}
+
 struct found search_name(struct run *run, struct lib *asker, const struct name *name,
                          unsigned flags)
 {
     struct walk w = {.run = run, .name = name, .stage = STAGE_RPATH, .flags = flags};
     const bool nodeflib = asker && asker->image && asker->image->object->flags_1 & DF_1_NODEFLIB;
+    const bool cache_first = run->setup->profile.cache_first;
     struct found found = {.stage = STAGE_RPATH};
 
     if (!asker || !has_runpath(asker))
@@ -410,14 +416,15 @@ struct found search_name(struct run *run, struct lib *asker, const struct name *
         return found;
     w.stage = STAGE_LIBRARY_PATH;
     found = walk(w, &run->library_path);
+    if (!found.image && cache_first && may_ask_cache(run, flags))
+        found = search_cache(run, asker, name);
     if (!found.image && asker && run->setup->profile.reader != READER_NONE && asker->image)
         found = search_note(w, asker);
     if (!found.image && asker) {
         w.stage = STAGE_RUNPATH;
         found = walk(w, paths_of(run, asker, true));
     }
-    if (!found.image && !(flags & SEARCH_SECURE_PRELOAD) &&
-        !(run->explicit && run->explicit->inhibit_cache))
+    if (!found.image && !cache_first && may_ask_cache(run, flags))
         found = search_cache(run, asker, name);
     if (!found.image && !nodeflib) {
         w.stage = STAGE_SYSTEM;

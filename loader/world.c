@@ -264,6 +264,12 @@ const struct object *world_object(struct world *world, struct node *file)
 int world_bytes(struct world *world, struct node *file, size_t max, struct arena *arena,
                 char **ret_bytes, size_t *ret_len)
 {
+    if (file->bytes) {
+        *ret_len = file->size < max ? file->size : max;
+        *ret_bytes = arena_alloc(arena, *ret_len + 1);
+        memcpy(*ret_bytes, file->bytes, *ret_len);
+        return 0;
+    }
     while (world->under)
         world = world->under;
     return world->ops->bytes(world, file, max, arena, ret_bytes, ret_len);

@@ -49,6 +49,7 @@ struct node {
     uint32_t mode, uid, gid;
     uint64_t size;
     const char *target; /* NODE_LINK: its text */
+    const char *bytes;  /* laid over, `size` of them; NULL: the world below has them, or nobody */
 
     /* Filled by world_object(). */
     bool object_known;
@@ -174,6 +175,10 @@ MUST_CHECK int overlay_link(struct world *overlay, const char *path, const char 
                             struct err *err);
 MUST_CHECK int overlay_file(struct world *overlay, const char *path, const struct object *object,
                             struct err *err);
+
+/* ... a file that is no object, with these bytes, which are borrowed. */
+MUST_CHECK int overlay_bytes(struct world *overlay, const char *path, const char *bytes,
+                             size_t size, struct err *err);
 MUST_CHECK int overlay_remove(struct world *overlay, const char *path, struct err *err);
 /* Give the file that `path` leads to other facts, as a rename over it would: a new identity. */
 MUST_CHECK int overlay_object(struct world *overlay, const char *path, const struct object *object,

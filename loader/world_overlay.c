@@ -169,6 +169,20 @@ int overlay_file(struct world *overlay, const char *path, const struct object *o
     return add_at(overlay, path, &file, err);
 }
 
+int overlay_bytes(struct world *overlay, const char *path, const char *bytes, size_t size,
+                  struct err *err)
+{
+    const struct node file = {
+        .kind = NODE_FILE,
+        .mode = S_IFREG | 0444,
+        .size = size,
+        .bytes = bytes,
+        .object_known = true,
+    };
+
+    return add_at(overlay, path, &file, err);
+}
+
 int overlay_remove(struct world *overlay, const char *path, struct err *err)
 {
     const struct name *name;

@@ -1,7 +1,9 @@
 #include "planner/compare.h"
 #include "base/str.h"
+#include "planner/cache.h"
 #include "planner/traits.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -152,52 +154,70 @@ static int add_shrink(struct comparison *c, const struct subject *s, const struc
 
 /* ---- cache */
 
-enum { CACHE_HEADER = 48, CACHE_ENTRY = 24 }; /* bytes, docs/loader.md: the cache's format */
+/* What a cache in the package breaks for this program, and for everybody. */
+static const char *cache_breaks(const struct subject *s, const struct cache_trial *t)
+{
+    struct str out = {.arena = s->arena};
 
-/*
- * A cache that holds only what is needed, looked at before the run path: one open of the cache, one
- * of each library. A name that leads two askers to different files has one entry.
- */
-static void add_cache(struct comparison *c, const struct subject *s)
+    str_printf(&out,
+               "%zu names in '%s', simulated under a loader that asks it before run paths; "
+               "breaks: profiles (every package has the same etc/ld.so.cache)",
+               t->n_names, str_escape(s->arena, t->path));
+    if (t->n_clashes)
+        str_printf(&out, ", two builds of one soname (%s%s)", str_escape(s->arena, t->clash),
+                   t->n_clashes > 1 ? " and more" : "");
+    else
+        str_add(&out, ", one path a soname for the whole process (no name has two here)");
+    if (t->dlmopen)
+        str_printf(&out, ", dlmopen (%s): further namespaces get the same files",
+                   str_escape(s->arena, str_base(t->dlmopen)));
+    if (!t->same)
+        str_add(&out, ", the start itself: another file or another order");
+    if (!t->overrides)
+        str_add(&out, ", LD_LIBRARY_PATH");
+    return out.text;
+}
+
+static int add_cache(struct comparison *c, const struct subject *s, const struct trial *trial,
+                     struct err *err)
 {
     struct comparison_row *row = add_row(c, "cache");
-    const struct trace *t = s->trace;
-    struct wanted *wanted;
-    size_t n = wanted_list(s, SCOPE_LIFTED, &wanted), i, k, n_clashes = 0;
+    struct cache_trial t;
+    int r = s->trace->exit == EXIT_OK ? cache_try(trial, &t, err)
+                                      : err_set(err, ENOTSUP, "it does not start");
 
-    row->bytes = CACHE_HEADER;
-    row->inodes = 1;
-    for (i = 0; i < n; i++) {
-        if (!wanted[i].opened)
-            continue;
-        row->bytes += CACHE_ENTRY + strlen(wanted[i].name) + strlen(wanted[i].opened) + 2;
-        row->after.opens++;
+    if (r < 0) {
+        row->says = arena_strdup(s->arena, err->text);
+        return r == -ENOTSUP ? 0 : r;
     }
-    for (i = 0; i < t->n_requests; i++)
-        for (k = 0; k < i; k++)
-            n_clashes += t->request[i].answer > 0 && t->request[k].answer > 0 &&
-                         t->request[i].answer != t->request[k].answer &&
-                         !strcmp(t->request[i].name, t->request[k].name);
     row->known = true;
-    row->after.opens++; /* the cache itself */
-    row->after.stats = 1;
-    row->after.objects = t->storm.objects;
-    row->after.directories = t->storm.directories;
+    row->after = t.after;
+    row->dlopen = t.dlopen;
+    row->bytes = t.bytes;
+    row->inodes = 1;
     row->answer[COLUMN_NO_GLIBC_FORK] = "no";
     row->answer[COLUMN_NO_PATCHELF_CHANGE] = "yes";
-    row->answer[COLUMN_SMALL] = yes(row->bytes <= SMALL_BYTES);
-    row->answer[COLUMN_OVERRIDES] = "yes";
-    row->answer[COLUMN_DUPLICATES] = yes(n_clashes == 0);
-    row->answer[COLUMN_NO_FLOOR] = "yes";
-    row->answer[COLUMN_CROSS] = "no";
+    row->answer[COLUMN_SMALL] = yes(t.bytes <= SMALL_BYTES);
+    row->answer[COLUMN_OVERRIDES] = yes(t.overrides);
+    row->answer[COLUMN_DUPLICATES] = yes(t.n_clashes == 0);
+    row->answer[COLUMN_NO_FLOOR] = yes(t.after.failed_stats == 0);
+    row->answer[COLUMN_CROSS] = "no"; /* as it is made: by ldconfig, on the target */
     row->answer[COLUMN_EASY] = "no";
-    row->says = "counted, not simulated: needs a loader that looks for a cache in the program's "
-                "package; etc/ld.so.cache collides in profiles, plugins of other packages are "
-                "looked up in the program's cache (one path a soname), and it is made by running "
-                "the target's ldconfig";
+    row->says = cache_breaks(s, &t);
+    return 0;
 }
 
 /* ---- static */
+
+static const char *start_up(const struct subject *s, const struct static_variant *v)
+{
+    if (v->wall_us <= 0)
+        return "its start-up was not measured";
+    return arena_printf(s->arena,
+                        "from start to end %.2f ms instead of %.2f ms (medians of %u runs, as "
+                        "measured by check)",
+                        v->wall_us / 1000, v->dynamic_wall_us / 1000, v->runs);
+}
 
 static void add_static(struct comparison *c, const struct subject *s,
                        const struct static_variant *variant)
@@ -228,9 +248,9 @@ static void add_static(struct comparison *c, const struct subject *s,
     row->answer[COLUMN_EASY] = "no";
     row->says = arena_printf(
         s->arena,
-        "%" PRIu64 " bytes instead of %" PRIu64 "; lost: LD_LIBRARY_PATH, LD_PRELOAD, %s%sname "
+        "%" PRIu64 " bytes instead of %" PRIu64 "; %s; lost: LD_LIBRARY_PATH, LD_PRELOAD, %s%sname "
         "service modules, one copy of each library in memory, security fixes without a rebuild",
-        variant->size, s->object->size, opens ? "what it dlopens, " : "",
+        variant->size, s->object->size, start_up(s, variant), opens ? "what it dlopens, " : "",
         subject_driver_loader(s) ? "drivers of the machine, " : "");
 }
 
@@ -248,10 +268,11 @@ int compare_methods(const struct subject *s, const struct static_variant *varian
         add_method(&c, s, &c.decision.option[i]);
     c.row[0].dlopen = trial.baseline[BASELINE_DECLARED].run.trace.dlopen;
     r = add_shrink(&c, s, &trial, err);
+    if (r == 0)
+        r = add_cache(&c, s, &trial, err);
     trial_release(&trial);
     if (r < 0)
         return r;
-    add_cache(&c, s);
     add_static(&c, s, variant);
     *ret = c;
     return 0;

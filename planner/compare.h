@@ -49,6 +49,9 @@ struct static_variant {
     const char *path;
     uint64_t size;
     bool is_static;
+    /* Start to end, measured by others (stormlint runs nothing but in check); 0: not measured. */
+    double wall_us, dynamic_wall_us; /* its own, and the program's; medians */
+    unsigned runs;
 };
 
 /* `variant` NULL: none is given. All memory is the subject's arena's. */

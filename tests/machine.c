@@ -344,7 +344,7 @@ static uint64_t cache_hwcap(const struct machine *m, uint64_t bits)
     return bits;
 }
 
-/* tests/ldcache.c says where things are. Level names are overwritten in place: none is longer. */
+/* loader/ldcache_write.c says where things are. Level names are overwritten in place: none is longer. */
 static void convert_cache(const struct renames *r, struct entry *entry)
 {
     const struct cache c = {arena_memdup(r->arena, entry->bytes, entry->size), entry->size,

@@ -1,7 +1,7 @@
 #include "tests/sample_gen.h"
 
 #include "base/str.h"
-#include "tests/ldcache.h"
+#include "loader/ldcache_write.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "base/str.h"
-#include "tests/ldcache.h"
+#include "loader/ldcache_write.h"
 #include "tests/tree.h"
 
 #include <errno.h>

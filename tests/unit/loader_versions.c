@@ -4,7 +4,7 @@
  */
 #include "tests/unit/unit.h"
 
-#include "tests/ldcache.h"
+#include "loader/ldcache_write.h"
 #include "tests/scene.h"
 
 enum { OLDEST = 31, NEWEST = 43 };

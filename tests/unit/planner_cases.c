@@ -317,6 +317,11 @@ static void shrinking_breaks_what_is_opened_later(void **state UNUSED)
     assert_int_equal(compare_methods(&b.subject, NULL, &c, &err), 0);
     assert_string_equal(c.row[N_METHODS].name, "shrink");
     assert_non_null(strstr(c.row[N_METHODS].says, "dlopen"));
+    assert_string_equal(c.row[N_METHODS + 1].name, "cache"); /* run paths stay behind it */
+    assert_true(c.row[N_METHODS + 1].known);
+    assert_int_equal(c.row[N_METHODS + 1].after.failed_opens, 0);
+    assert_true(c.row[N_METHODS + 1].dlopen.opens > 0);
+    assert_null(strstr(c.row[N_METHODS + 1].says, "the start itself"));
     b.edits.n = 0; /* the farm alone */
     edit_run_path(&b.edits, b.subject.arena, b.subject.path, store_path(b.store, "@a/lib"));
     assert_int_equal(judge(&b, METHOD_FARM_LIFTED, "dlopen"), VERDICT_FAIL);

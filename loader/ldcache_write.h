@@ -1,5 +1,5 @@
 /*
- * ld.so.cache files, new format (docs/loader.md, section 10), for tests.
+ * Writing ld.so.cache files, new format (docs/loader.md, section 10): for worlds that are made up.
  */
 #pragma once
 

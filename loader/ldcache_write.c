@@ -1,4 +1,4 @@
-#include "tests/ldcache.h"
+#include "loader/ldcache_write.h"
 
 #include "base/str.h"
 
