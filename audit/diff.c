@@ -244,7 +244,9 @@ static void match_finding(void *data, size_t a, size_t b)
     const struct making *m = data;
     struct diff *d = m->diff;
 
-    if (a == SIZE_MAX && is_open(&d->b->finding[b])) {
+    /* what became more severe is new trouble, and nothing of it is fixed */
+    if (b != SIZE_MAX && is_open(&d->b->finding[b]) &&
+        (a == SIZE_MAX || d->a->finding[a].severity < d->b->finding[b].severity)) {
         d->new_finding =
             arena_grow(m->arena, d->new_finding, d->n_new, sizeof(struct audit_finding *));
         d->new_finding[d->n_new++] = &d->b->finding[b];

@@ -170,6 +170,7 @@ int linting_baseline(const char *file, struct baseline *ret_baseline, struct are
         return baseline_read(file, arena, ret_baseline, err);
     r = audit_read(file, arena, &audit, err);
     for (size_t i = 0; r == 0 && i < audit.n_findings; i++)
-        baseline_add(ret_baseline, audit.finding[i].rule, audit.finding[i].identity, arena);
+        baseline_add(ret_baseline, audit.finding[i].rule, audit.finding[i].identity,
+                     audit.finding[i].severity, arena);
     return r;
 }

@@ -139,11 +139,11 @@ size_t suppressions_told(const struct suppressions *suppressions, struct arena *
 /* ---- baselines */
 
 void baseline_add(struct baseline *baseline, const char *rule, const char *identity,
-                  struct arena *arena)
+                  enum severity severity, struct arena *arena)
 {
-    baseline->identity =
-        arena_grow(arena, baseline->identity, baseline->n, sizeof(*baseline->identity));
-    baseline->identity[baseline->n++] = arena_printf(arena, "%s %s", rule, identity);
+    baseline->item = arena_grow(arena, baseline->item, baseline->n, sizeof(*baseline->item));
+    baseline->item[baseline->n++] =
+        (struct known_finding){arena_printf(arena, "%s %s", rule, identity), severity};
 }
 
 int baseline_read(const char *path, struct arena *arena, struct baseline *ret, struct err *err)
@@ -161,17 +161,47 @@ int baseline_read(const char *path, struct arena *arena, struct baseline *ret, s
     json_array_foreach (list, i, item) {
         const char *rule = json_string_value(json_object_get(item, "rule"));
         const char *identity = json_string_value(json_object_get(item, "identity"));
+        const char *name = json_string_value(json_object_get(item, "severity"));
+        enum severity severity;
 
-        if (rule && identity)
-            baseline_add(ret, rule, str_unescape(arena, identity), arena);
+        if (rule && identity && name && severity_find(name, &severity))
+            baseline_add(ret, rule, str_unescape(arena, identity), severity, arena);
     }
     json_decref(json);
     return r;
 }
 
-static int by_text(const void *a, const void *b)
+static int by_identity(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct known_finding *x = a, *y = b;
+
+    return strcmp(x->identity, y->identity);
+}
+
+/* The most severe first. */
+static int by_weight(const void *a, const void *b)
+{
+    const struct known_finding *x = a, *y = b;
+    const int r = by_identity(a, b);
+
+    return r ? r : (x->severity < y->severity) - (x->severity > y->severity);
+}
+
+/* The first entry of an identity that is not used yet; NULL: none. */
+static struct known_finding *find_known(const struct baseline *baseline, const char *identity,
+                                        const bool *used)
+{
+    const struct known_finding key = {.identity = identity};
+    struct known_finding *hit = baseline->n ? bsearch(&key, baseline->item, baseline->n,
+                                                      sizeof(*baseline->item), by_identity)
+                                            : NULL;
+    const struct known_finding *end = baseline->item + baseline->n;
+
+    while (hit && hit > baseline->item && !strcmp(hit[-1].identity, identity))
+        hit--;
+    while (hit && hit < end && used[hit - baseline->item] && !strcmp(hit->identity, identity))
+        hit++;
+    return hit && hit < end && !strcmp(hit->identity, identity) ? hit : NULL;
 }
 
 void baseline_apply(struct baseline *baseline, struct findings *findings, struct arena *arena)
@@ -179,22 +209,16 @@ void baseline_apply(struct baseline *baseline, struct findings *findings, struct
     bool *used = arena_calloc(arena, baseline->n + 1, sizeof(*used));
 
     if (baseline->n > 1)
-        qsort(baseline->identity, baseline->n, sizeof(*baseline->identity), by_text);
+        qsort(baseline->item, baseline->n, sizeof(*baseline->item), by_weight);
     for (size_t i = 0; i < findings->n; i++) {
         struct finding *f = findings->item[i];
-        const char *key = arena_printf(arena, "%s %s", f->rule->id, finding_identity(f, arena));
-        const char **hit = baseline->n ? bsearch(&key, baseline->identity, baseline->n,
-                                                 sizeof(*baseline->identity), by_text)
-                                       : NULL;
-        size_t at = hit ? (size_t)(hit - baseline->identity) : 0;
+        const char *identity =
+            arena_printf(arena, "%s %s", f->rule->id, finding_identity(f, arena));
+        const struct known_finding *known = find_known(baseline, identity, used);
 
-        while (hit && at > 0 && !strcmp(baseline->identity[at - 1], key))
-            at--;
-        while (hit && at < baseline->n && used[at] && !strcmp(baseline->identity[at], key))
-            at++;
-        if (!hit || at == baseline->n || strcmp(baseline->identity[at], key) != 0)
+        if (!known || known->severity < f->severity)
             continue;
-        used[at] = true;
+        used[known - baseline->item] = true;
         if (f->standing == FINDING_OPEN)
             f->standing = FINDING_KNOWN;
     }

@@ -47,16 +47,21 @@ const char *suppression_problem(const struct suppression *suppression, struct ar
 size_t suppressions_told(const struct suppressions *suppressions, struct arena *arena,
                          const char ***ret_sentence);
 
-/* The findings of an earlier run, by identity. */
+/* A finding of an earlier run. */
+struct known_finding {
+    const char *identity; /* "needed-unresolved ffmpeg.out:bin/ffmpeg>libx.so.1" */
+    enum severity severity;
+};
+
 struct baseline {
-    const char **identity; /* "needed-unresolved ffmpeg.out:bin/ffmpeg>libx.so.1", sorted */
+    struct known_finding *item;
     size_t n;
 };
 
 void baseline_add(struct baseline *baseline, const char *rule, const char *identity,
-                  struct arena *arena);
+                  enum severity severity, struct arena *arena);
 /* The output of `lint --format json`. */
 MUST_CHECK int baseline_read(const char *path, struct arena *arena, struct baseline *ret,
                              struct err *err);
-/* Mark the findings it has: each entry counts once. */
+/* Mark the findings it has: each entry counts once, and not for something more severe. */
 void baseline_apply(struct baseline *baseline, struct findings *findings, struct arena *arena);
