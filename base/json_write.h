@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 
-enum { JSON_WRITE_DEPTH = 64 }; /* containers in containers; more is a mistake of the caller */
+enum { JSON_WRITE_DEPTH = 2100 }; /* containers in containers; what jansson reads is not so deep */
 
 struct json_writer {
     bool indented; /* for people's terminals */
