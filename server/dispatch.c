@@ -34,7 +34,7 @@ static const struct kind {
     {EMSGSIZE, 413, "too-large"},   {ENOTSUP, 415, "unsupported-type"},
     {EBADMSG, 422, "invalid"},      {EAGAIN, 503, "not-ready"},
     {ETIMEDOUT, 503, "too-slow"},   {EBUSY, 503, "busy"},
-    {0, 500, "internal"}, /* anything else */
+    {ENOSPC, 507, "no-room"},       {0, 500, "internal"}, /* anything else */
 };
 
 static const char *title_of(int status)
@@ -56,6 +56,7 @@ static const char *title_of(int status)
             {422, "Unprocessable content"},
             {500, "Internal error"},
             {503, "Service unavailable"},
+            {507, "Insufficient storage"},
         },
       *title;
 

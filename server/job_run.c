@@ -97,15 +97,13 @@ static const char **audit_command(const struct jobs *jobs, const struct job *job
 static void start_step(struct jobs *jobs, struct job *job, enum step step)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    char out[JOB_PATH_MAX], errors[JOB_PATH_MAX];
     struct err err;
 
     job->step = step;
-    if (worker_start(
-            jobs->options->program,
-            step == STEP_SCAN ? scan_command(jobs, job, &arena) : audit_command(jobs, job, &arena),
-            job_path(jobs, job->id, ".out", out, sizeof(out)),
-            job_path(jobs, job->id, ".err", errors, sizeof(errors)), &jobs->worker, &err) < 0)
+    if (worker_start(jobs->options->program,
+                     step == STEP_SCAN ? scan_command(jobs, job, &arena)
+                                       : audit_command(jobs, job, &arena),
+                     &jobs->worker, &err) < 0)
         job_end(jobs, job, JOB_FAILED, err.text);
     else
         jobs->running = job;
@@ -129,34 +127,28 @@ static void start_next(struct jobs *jobs)
 }
 
 /* The last bytes of a file, malloc()ed; "": it cannot be read. */
-static char *tail_of(const char *path)
+static char *tail_of(int fd)
 {
     char *text = calloc(1, ERROR_MAX + 1);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    const off_t size = lseek(fd, 0, SEEK_END);
+    ssize_t n;
 
     if (!text)
         abort();
-    if (fd >= 0) {
-        const ssize_t n = pread(fd, text, ERROR_MAX, size > ERROR_MAX ? size - ERROR_MAX : 0);
-
-        text[n > 0 ? n : 0] = '\0';
-        (void)close(fd);
-    }
+    n = pread(fd, text, ERROR_MAX, size > ERROR_MAX ? size - ERROR_MAX : 0);
+    text[n > 0 ? n : 0] = '\0';
     while (*text && text[strlen(text) - 1] == '\n')
         text[strlen(text) - 1] = '\0';
     return text;
 }
 
 /* What a worker said, without where things lie on this machine. */
-static char *said_of(const struct jobs *jobs, const struct job *job)
+static char *said_of(const struct jobs *jobs, const struct worker *worker)
 {
     const char *const hidden[] = {jobs->options->index, jobs->options->state};
     const char *const *place;
-    char path[JOB_PATH_MAX], *said = tail_of(job_path(jobs, job->id, ".err", path, sizeof(path))),
-                             *at;
+    char *said = tail_of(worker_errors(worker)), *at;
 
-    (void)unlink(path);
     for_each (place, hidden)
         while (**place && (at = strstr(said, *place))) {
             memmove(at + 3, at + strlen(*place), strlen(at + strlen(*place)) + 1);
@@ -166,9 +158,12 @@ static char *said_of(const struct jobs *jobs, const struct job *job)
 }
 
 /* The scan's summary. With the lock held. */
-static void take_scan(struct jobs *jobs, struct job *job, const char *out)
+static void take_scan(struct jobs *jobs, struct job *job, const struct worker *worker)
 {
+    char out[40];
     struct err err;
+
+    (void)snprintf(out, sizeof(out), "/proc/self/fd/%d", worker_out(worker));
 
     json_decref(job->result);
     job->result = NULL;
@@ -195,13 +190,13 @@ static void take_audit(struct jobs *jobs, struct job *job, const char *said)
 }
 
 /* What a worker that has ended leaves. With the lock held. */
-static void take_result(struct jobs *jobs, struct job *job, const struct worker_end *end)
+static void take_result(struct jobs *jobs, struct job *job, const struct worker *worker,
+                        const struct worker_end *end)
 {
     const char *who = job->step == STEP_SCAN ? "scanner" : "audit";
-    char out[JOB_PATH_MAX], *said = said_of(jobs, job);
+    char *said = said_of(jobs, worker);
     struct err err;
 
-    (void)job_path(jobs, job->id, ".out", out, sizeof(out));
     jobs->running = NULL;
     if (job->cancel) {
         job_end(jobs, job, JOB_CANCELLED, NULL);
@@ -216,11 +211,10 @@ static void take_result(struct jobs *jobs, struct job *job, const struct worker_
     } else {
         job->incomplete = job->incomplete || end->code == 3;
         if (job->step == STEP_SCAN)
-            take_scan(jobs, job, out);
+            take_scan(jobs, job, worker);
         else
             take_audit(jobs, job, said);
     }
-    (void)unlink(out);
     free(said);
     if (!jobs->running)
         metric_add(jobs->metrics, M_SCAN_SECONDS, "", (double)(job->ended - job->started));
@@ -241,9 +235,11 @@ void jobs_tick(struct jobs *jobs)
         if (jobs->running->cancel)
             worker_kill(jobs->worker);
         if (worker_ended(jobs->worker, &end)) {
-            worker_free(jobs->worker);
+            struct worker *worker = jobs->worker;
+
             jobs->worker = NULL;
-            take_result(jobs, jobs->running, &end);
+            take_result(jobs, jobs->running, worker, &end);
+            worker_free(worker);
         }
     }
     if (!jobs->running)

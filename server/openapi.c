@@ -149,6 +149,7 @@ static json_t *responses_json(const struct route *route)
         put_response(json, "413", "The body is too large", problem());
         put_response(json, "415", "The body is of another type", problem());
         put_response(json, "422", "The body says something impossible", problem());
+        put_response(json, "507", "There is no room on the service's disk", problem());
     } else if (route->flags & ROUTE_SLOW) {
         put_response(json, "422", "It cannot be done with this program", problem());
     }

@@ -5,7 +5,7 @@
  * A handler gets a query (which names no HTTP library) and fills a reply: JSON, or text of
  * another type. What goes wrong is an error by its errno, and becomes a problem document
  * (service.c): EINVAL 400, EACCES 403, ENOENT 404, EEXIST 409, EMSGSIZE 413, ENOTSUP 415,
- * EBADMSG 422, EAGAIN and ETIMEDOUT 503; anything else 500.
+ * EBADMSG 422, EAGAIN and ETIMEDOUT 503, ENOSPC 507; anything else 500.
  */
 #pragma once
 

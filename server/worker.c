@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -14,7 +15,7 @@ enum { NICE = 10, LINE_MAX_BYTES = 4096, FAILED_TO_START = 127 };
 
 struct worker {
     pid_t pid;
-    int progress;
+    int progress, out, errors;
     bool ended;
     struct worker_end end;
     char line[LINE_MAX_BYTES]; /* of progress, not ended yet */
@@ -51,9 +52,16 @@ static int out_of_the_way(int fd)
     return high;
 }
 
-static int open_output(const char *path)
+/* What a worker says is kept in memory: where it works the disk may be full. */
+static int open_output(const char *name)
 {
-    return out_of_the_way(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
+    return out_of_the_way(memfd_create(name, MFD_CLOEXEC));
+}
+
+static void close_one(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 static void unblock_signals(sigset_t *ret_old)
@@ -64,10 +72,10 @@ static void unblock_signals(sigset_t *ret_old)
     (void)pthread_sigmask(SIG_SETMASK, &none, ret_old);
 }
 
-int worker_start(const char *program, const char *const *argv, const char *out_path,
-                 const char *err_path, struct worker **ret_worker, struct err *err)
+int worker_start(const char *program, const char *const *argv, struct worker **ret_worker,
+                 struct err *err)
 {
-    const int out = open_output(out_path), errors = open_output(err_path);
+    const int out = open_output("out"), errors = open_output("errors");
     const pid_t parent = getpid();
     int ends[2] = {-1, -1}, r = 0;
     struct worker *worker;
@@ -85,19 +93,13 @@ int worker_start(const char *program, const char *const *argv, const char *out_p
         r = pid < 0 ? errno : 0;
         if (pid > 0)
             (void)setpgid(pid, pid); /* whoever of both comes first */
-        if (pid > 0)
-            (void)setpgid(pid, pid); /* whoever of both comes first */
         (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
-    if (out >= 0)
-        (void)close(out);
-    if (errors >= 0)
-        (void)close(errors);
-    if (ends[1] >= 0)
-        (void)close(ends[1]);
+    close_one(ends[1]);
     if (r) {
-        if (ends[0] >= 0)
-            (void)close(ends[0]);
+        close_one(out);
+        close_one(errors);
+        close_one(ends[0]);
         return err_set(err, r, "cannot start a worker: %s", strerror(r));
     }
     worker = calloc(1, sizeof(*worker));
@@ -105,8 +107,20 @@ int worker_start(const char *program, const char *const *argv, const char *out_p
         abort();
     worker->pid = pid;
     worker->progress = ends[0];
+    worker->out = out;
+    worker->errors = errors;
     *ret_worker = worker;
     return 0;
+}
+
+int worker_out(const struct worker *w)
+{
+    return w->out;
+}
+
+int worker_errors(const struct worker *w)
+{
+    return w->errors;
 }
 
 /* The last whole line among what was read; what follows it stays for later. */
@@ -175,6 +189,8 @@ void worker_free(struct worker *w)
         return;
     if (!w->ended)
         (void)waitpid(w->pid, NULL, 0);
-    (void)close(w->progress);
+    close_one(w->progress);
+    close_one(w->out);
+    close_one(w->errors);
     free(w);
 }

@@ -15,9 +15,13 @@ struct worker_end {
     int code, signal; /* exit code; signal that killed it, or 0 */
 };
 
-/* Run `program` with `argv`; its outputs go into files that are made anew. */
-MUST_CHECK int worker_start(const char *program, const char *const *argv, const char *out_path,
-                            const char *err_path, struct worker **ret_worker, struct err *err);
+/* Run `program` with `argv`. */
+MUST_CHECK int worker_start(const char *program, const char *const *argv,
+                            struct worker **ret_worker, struct err *err);
+
+/* Files of what it has said on its outputs; the worker's. */
+int worker_out(const struct worker *worker);
+int worker_errors(const struct worker *worker);
 
 /* The last whole line of progress since the last call; NULL: none. New reference. */
 json_t *worker_progress(struct worker *worker);

@@ -49,7 +49,10 @@ static void start(void)
 
     (void)signal(SIGPIPE, SIG_IGN);
     if (service_new(&options, &service, &err) < 0 ||
-        http_start(&(struct http_options){.fd = listener(), .ops = &service_ops, .data = service},
+        http_start(&(struct http_options){.fd = listener(),
+                                          .ops = &service_ops,
+                                          .data = service,
+                                          .timeout_s = 1}, /* for what is never completed */
                    &http, &err) < 0)
         abort();
     service_set_http(service, http);

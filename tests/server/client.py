@@ -59,12 +59,13 @@ class Server:
     """stormlint serve over DIR/index.db."""
 
     def __init__(self, stormlint, directory, *options, listen="127.0.0.1:0", token=True,
-                 environment=None, ready=True, **more):
+                 environment=None, ready=True, argv=None, **more):
         self.dir = directory
         self.log = os.path.join(directory, "server.log")
-        argv = [stormlint, "serve", "--db", f"{directory}/index.db", "--listen", listen,
-                "--state", f"{directory}/state", *options]
-        if token:
+        own = argv is None  # else: whatever ends in a service
+        argv = argv or [stormlint, "serve", "--db", f"{directory}/index.db", "--listen", listen,
+                        "--state", f"{directory}/state", *options]
+        if token and own:
             path = f"{directory}/token"
             with open(path, "w", encoding="ascii") as file:
                 file.write(TOKEN + "\n")
