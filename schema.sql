@@ -70,6 +70,14 @@ CREATE TABLE reference (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX reference_back ON reference (reference); -- who refers to a package
 
+-- Where packages come from, by their names: what a channel's packages.json tells.
+CREATE TABLE origin (
+    name        TEXT PRIMARY KEY,       -- as in package: 'hello-2.12.1'
+    attribute   TEXT NOT NULL,          -- in nixpkgs
+    maintainers TEXT NOT NULL,          -- a JSON array
+    position    TEXT                    -- 'pkgs/by-name/he/hello/package.nix:42'; NULL: not told
+) STRICT, WITHOUT ROWID;
+
 -- Interned: sonames, names needed, interpreters, version names, constants.
 CREATE TABLE name (
     id   INTEGER PRIMARY KEY,

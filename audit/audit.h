@@ -13,13 +13,15 @@
 #include "base/json.h"
 #include "linter/finding.h"
 #include "loader/storm.h"
+#include "scanner/origin.h"
 
 #define AUDIT_SCHEMA "stormlint-audit/1"
 
 struct audit_package {
-    const char *key;     /* "ffmpeg.out" */
-    const char *version; /* "": none */
-    const char *path;    /* evidence */
+    const char *key;             /* "ffmpeg.out" */
+    const char *version;         /* "": none */
+    const char *path;            /* evidence */
+    const struct origin *origin; /* NULL: not known */
 };
 
 /* A strategy that was not chosen. */
@@ -36,13 +38,14 @@ struct audit_plan {
 };
 
 struct audit_program {
-    const char *key;         /* "ffmpeg.out:bin/ffmpeg" */
-    const char *version;     /* of its package */
-    const char *path;        /* evidence */
-    const char *loader;      /* "glibc 2.41" */
-    const char *exit;        /* "ok", "missing: ..." */
-    struct storm storm;      /* start-up */
-    struct audit_plan *plan; /* NULL: not planned */
+    const char *key;             /* "ffmpeg.out:bin/ffmpeg" */
+    const char *version;         /* of its package */
+    const char *path;            /* evidence */
+    const char *loader;          /* "glibc 2.41" */
+    const char *exit;            /* "ok", "missing: ..." */
+    struct storm storm;          /* start-up */
+    struct audit_plan *plan;     /* NULL: not planned */
+    const struct origin *origin; /* of its package; NULL: not known */
 };
 
 struct audit_finding {
@@ -53,6 +56,7 @@ struct audit_finding {
     const char *message, *fix, *path, *package, *standing;
     const char **evidence;
     size_t n_evidence;
+    const struct origin *origin; /* of its package; NULL: not known */
 };
 
 struct audit {

@@ -51,6 +51,7 @@ static void add_program(void *data, const struct lint_object *program, const str
         .loader = copy(m, trace->profile.text),
         .exit = trace->exit_text ? closure_shown(m->closure, m->arena, trace->exit_text) : "ok",
         .storm = trace->storm,
+        .origin = program->package ? program->package->origin : NULL,
     };
 }
 
@@ -64,7 +65,8 @@ static void add_packages(const struct making *m)
         if (!p->selected)
             continue;
         a->package = arena_grow(m->arena, a->package, a->n_packages, sizeof(*a->package));
-        a->package[a->n_packages++] = (struct audit_package){p->key, p->name.version, p->path};
+        a->package[a->n_packages++] =
+            (struct audit_package){p->key, p->name.version, p->path, p->origin};
     }
 }
 
@@ -248,6 +250,28 @@ static void fill_header(const struct making *m)
         a->root[a->n_roots++] = closure_shown(m->closure, m->arena, o->path[i]);
 }
 
+/* Where the packages come from, as far as it is told now; what an index knows stays. */
+static void find_origins(const struct making *m)
+{
+    for (size_t i = 0; m->options->origins && i < m->closure->n_packages; i++) {
+        struct lint_package *p = m->closure->package[i];
+        const struct origin *origin =
+            origins_find(m->options->origins, p->name.name, p->name.pname);
+
+        if (origin)
+            p->origin = origin;
+    }
+}
+
+static struct audit_finding make_finding(const struct making *m, const struct finding *finding)
+{
+    struct audit_finding f = audit_finding_of(finding, m->arena);
+    const struct lint_package *p = f.package ? closure_package_of(m->closure, f.package) : NULL;
+
+    f.origin = p ? p->origin : NULL;
+    return f;
+}
+
 int audit_make(struct closure *closure, const struct audit_options *options, struct arena *arena,
                struct audit *ret_audit, struct err *err)
 {
@@ -260,6 +284,7 @@ int audit_make(struct closure *closure, const struct audit_options *options, str
     lint.each_start = add_program;
     lint.data = &m;
     fill_header(&m);
+    find_origins(&m);
     r = lint_run(closure, &lint, arena, &result, err);
     if (r == 0 && options->judge)
         r = options->judge(options->data, &result.findings, err);
@@ -269,7 +294,7 @@ int audit_make(struct closure *closure, const struct audit_options *options, str
     add_packages(&m);
     audit.finding = arena_calloc(arena, result.findings.n + 1, sizeof(*audit.finding));
     for (size_t i = 0; i < result.findings.n; i++)
-        audit.finding[audit.n_findings++] = audit_finding_of(result.findings.item[i], arena);
+        audit.finding[audit.n_findings++] = make_finding(&m, result.findings.item[i]);
     audit.unasked = arena_calloc(arena, result.n_unasked + 1, sizeof(*audit.unasked));
     for (size_t i = 0; i < result.n_unasked; i++)
         audit.unasked[audit.n_unasked++] = result.unasked[i]->id;

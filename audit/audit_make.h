@@ -13,6 +13,8 @@ struct audit_options {
     size_t n_paths;
     struct lint_options lint;
     const struct policy *policy; /* NULL: nothing is planned */
+    const struct origins
+        *origins; /* where packages come from, before what the index says; or NULL */
     /* Mark what is known before it is kept; may be NULL. */
     int (*judge)(void *data, struct findings *findings, struct err *err);
     void *data;

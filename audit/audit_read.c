@@ -103,6 +103,7 @@ static int read_package(struct reading *r, const json_t *line)
         .key = text(r, line, "key"),
         .version = text(r, line, "version"),
         .path = text(r, line, "path"),
+        .origin = origin_get(line, r->arena),
     };
     struct audit *a = r->audit;
 
@@ -148,6 +149,7 @@ static int read_program(struct reading *r, const json_t *line)
         .exit = text(r, line, "exit"),
         .storm = storm_of(json_object_get(line, "storm")),
         .plan = read_plan(r, json_object_get(line, "plan")),
+        .origin = origin_get(line, r->arena),
     };
     struct audit *a = r->audit;
 
@@ -191,6 +193,7 @@ static int read_finding(struct reading *r, const json_t *line)
         .path = text(r, line, "path"),
         .package = text(r, line, "package"),
         .standing = text(r, line, "standing"),
+        .origin = origin_get(line, r->arena),
     };
     struct audit *a = r->audit;
 

@@ -6,6 +6,7 @@
  *	{"kind": "program", "key", "version", "path", "loader", "exit", "storm", "plan"}
  *	{"kind": "plan", "plan": {"schema": "stormlint-plan/1", ...}}
  *	{"kind": "finding", "rule", "code", "severity", "identity", ...}
+ *	... and of a package whose origin is known: "attribute", "maintainers", "position"
  *	{"kind": "end", "packages": N, "programs": N, "plans": N, "findings": N}
  */
 #include "audit/audit.h"
@@ -43,6 +44,13 @@ static json_t *header_json(const struct audit *a)
     return out;
 }
 
+/* Of what is not known there is no word. */
+static void put_origin(json_t *out, const struct origin *origin)
+{
+    if (origin)
+        origin_put(out, origin);
+}
+
 static json_t *package_json(const struct audit_package *p)
 {
     json_t *out = json_object();
@@ -51,6 +59,7 @@ static json_t *package_json(const struct audit_package *p)
     json_put_text(out, "key", p->key);
     json_put_text(out, "version", p->version);
     json_put_text(out, "path", p->path);
+    put_origin(out, p->origin);
     return out;
 }
 
@@ -90,6 +99,7 @@ static json_t *program_json(const struct audit_program *p)
     json_put_text(out, "exit", p->exit);
     json_put(out, "storm", storm_json(&p->storm));
     json_put(out, "plan", p->plan ? plan_json(p->plan) : json_null());
+    put_origin(out, p->origin);
     return out;
 }
 
@@ -109,6 +119,7 @@ static json_t *finding_line(const struct audit_finding *f)
     json_put_text(out, "package", f->package);
     json_put_text(out, "standing", f->standing);
     json_put(out, "evidence", texts(f->evidence, f->n_evidence));
+    put_origin(out, f->origin);
     return out;
 }
 

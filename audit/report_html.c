@@ -121,16 +121,33 @@ static void print_sums(const struct report *r, FILE *to)
     fputs("</ul>\n", to);
 }
 
+/* Where it comes from, and whom to ask; nothing when that is not known. */
+static const char *origin_html(const struct report *r, const struct origin *origin)
+{
+    struct str out = {.arena = r->arena};
+
+    if (!origin)
+        return "";
+    str_printf(&out, "<br><span class=\"soft\">%s", html(r, origin->attribute));
+    for (size_t i = 0; i < origin->n_maintainers; i++)
+        str_printf(&out, "%s%s", i ? ", " : "; maintained by ", html(r, origin->maintainer[i]));
+    if (origin->position)
+        str_printf(&out, "; %s", html(r, origin->position));
+    str_add(&out, "</span>");
+    return out.text;
+}
+
 static const char FINDING_COLUMNS[] = "<th>severity</th><th>rule</th><th>where and what</th>";
 
 static void finding_row(const struct report *r, FILE *to, const struct audit_finding *f)
 {
     const bool open = !f->standing || !strcmp(f->standing, "open");
 
-    fprintf(to, "<tr><td class=\"%s\">%s%s%s</td><td>%s</td><td><code>%s</code><br>%s</td></tr>\n",
+    fprintf(to,
+            "<tr><td class=\"%s\">%s%s%s</td><td>%s</td><td><code>%s</code><br>%s%s</td></tr>\n",
             severity_name(f->severity), severity_name(f->severity), open ? "" : ", ",
             open ? "" : html(r, f->standing), html(r, f->rule), html(r, f->identity),
-            html(r, f->message));
+            html(r, f->message), origin_html(r, f->origin));
 }
 
 /* ---- since the last audit */
@@ -220,12 +237,13 @@ static void program_row(const struct report *r, FILE *to, const struct audit_pro
 {
     const uint64_t failed = storm_failed(&p->storm);
 
-    fprintf(to,
-            "<tr><td><code>%s</code>%s%s%s<span class=\"bar\" style=\"width:%.1f%%\"></span></td>",
-            html(r, p->key), strcmp(p->exit, "ok") != 0 ? " <span class=\"error\">" : "",
-            strcmp(p->exit, "ok") != 0 ? html(r, p->exit) : "",
-            strcmp(p->exit, "ok") != 0 ? "</span>" : "",
-            worst ? 100.0 * (double)failed / (double)worst : 0.0);
+    fprintf(
+        to,
+        "<tr><td><code>%s</code>%s%s%s%s<span class=\"bar\" style=\"width:%.1f%%\"></span></td>",
+        html(r, p->key), strcmp(p->exit, "ok") != 0 ? " <span class=\"error\">" : "",
+        strcmp(p->exit, "ok") != 0 ? html(r, p->exit) : "",
+        strcmp(p->exit, "ok") != 0 ? "</span>" : "", origin_html(r, p->origin),
+        worst ? 100.0 * (double)failed / (double)worst : 0.0);
     fprintf(to, "<td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>",
             p->storm.failed_opens, p->storm.failed_stats, p->storm.objects);
     if (p->plan)

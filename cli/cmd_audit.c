@@ -16,11 +16,20 @@ struct audit_arguments {
     const char *name, *output, *policy, *suppressions;
     uint32_t budget;
     bool no_plan, only;
+    const char *meta;
     struct arena *arena;
     struct progress_lines lines; /* of --progress-fd */
 };
 
-enum { OPT_POLICY = 0x200, OPT_NO_PLAN, OPT_ONLY, OPT_BUDGET, OPT_SUPPRESSIONS, OPT_PROGRESS };
+enum {
+    OPT_POLICY = 0x200,
+    OPT_NO_PLAN,
+    OPT_ONLY,
+    OPT_BUDGET,
+    OPT_SUPPRESSIONS,
+    OPT_PROGRESS,
+    OPT_META
+};
 
 static const struct argp_option rows[] = {
     {"output", 'o', "FILE", 0, "Where the audit is written; '-': to the terminal", 0},
@@ -30,6 +39,8 @@ static const struct argp_option rows[] = {
     {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
     {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
      "What is known, and why (default: " SUPPRESSIONS ", when it is there)", 0},
+    {"meta", OPT_META, "FILE", 0,
+     "A channel's packages.json: attributes, maintainers and positions of packages", 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
     {0},
@@ -73,6 +84,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_SUPPRESSIONS:
         a->suppressions = arg;
+        break;
+    case OPT_META:
+        a->meta = arg;
         break;
     case ARGP_KEY_END:
         if (a->common.n_args == 0)
@@ -145,13 +159,19 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
                               .policy = a->no_plan ? NULL : &policy,
                               .judge = judge,
                               .data = a};
+    struct origins *origins = NULL;
     struct audit audit;
     int r = a->policy ? policy_read(a->policy, a->arena, &policy, err) : 0;
 
+    if (r == 0 && a->meta)
+        r = origins_read(a->meta, a->arena, &origins, err);
     if (r == 0)
         r = linting_open(&a->common, !a->only, &linting, err);
-    if (r < 0)
+    if (r < 0) {
+        origins_free(origins);
         return r;
+    }
+    o.origins = origins;
     o.source = linting.closure.live ? "files" : "index";
     o.lint = (struct lint_options){.cpu = &linting.setting.cpu,
                                    .cwd = linting.setting.cwd,
@@ -159,6 +179,7 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
                                    .progress = a->lines.progress.update ? &a->lines.progress
                                                                         : &line->progress};
     r = audit_make(&linting.closure, &o, a->arena, &audit, err);
+    origins_free(origins);
     progress_line_end(line);
     if (r == 0)
         r = write_file(&audit, a->output, a->arena, err);

@@ -9,6 +9,7 @@
 #include "cli/scanning.h"
 #include "scanner/cache_scan.h"
 #include "scanner/index.h"
+#include "scanner/origin.h"
 #include "scanner/scan.h"
 
 #include <argp.h>
@@ -26,6 +27,7 @@ struct arguments {
     struct public_key *keys;
     bool has_readers, has_root;
     struct progress_lines lines; /* of --progress-fd */
+    const char *meta;
 };
 
 enum { SHARDS_MAX = 1000000, CACHE_READERS = 8 };
@@ -40,7 +42,8 @@ enum {
     OPT_CACHE,
     OPT_KEY,
     OPT_NO_LISTINGS,
-    OPT_RANGES
+    OPT_RANGES,
+    OPT_META
 };
 
 static const struct argp_option rows[] = {
@@ -60,6 +63,8 @@ static const struct argp_option rows[] = {
      "Read every archive of the cache, also where its listing shows no ELF files", 0},
     {"ranges", OPT_RANGES, NULL, 0,
      "Of the cache's unpacked archives read only ELF files; hashes are not checked then", 0},
+    {"meta", OPT_META, "FILE", 0,
+     "A channel's packages.json: attributes, maintainers and positions of packages", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
@@ -135,6 +140,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--public-key, --no-listings and --ranges are about a --cache");
         if (a->cache.url && a->has_root)
             argp_error(state, "a --cache has no --root");
+        break;
+    case OPT_META:
+        a->meta = arg;
         break;
     case OPT_JSON:
         o->json = true;
@@ -232,6 +240,23 @@ static const struct argp argp = {
            "Exit code: 0; 3, something could not be read; 4, the scan failed.",
 };
 
+/* Tell the index where its packages come from. */
+static int note_origins(struct arguments *a, struct db *db, struct err *err)
+{
+    struct origins *origins = NULL;
+    size_t found = 0;
+    int r = origins_read(a->meta, &a->common.arena, &origins, err);
+
+    if (r < 0)
+        return r;
+    r = origins_index(db, origins, &found, err);
+    if (r == 0)
+        log_info("'%s': %zu packages, %zu of the index's names among them", a->meta,
+                 origins_count(origins), found);
+    origins_free(origins);
+    return r;
+}
+
 /* Without paths links lead to, caches only know their store's. */
 static int scan_cache(struct arguments *a, struct db *db, struct cache_scan_result *ret_result,
                       struct err *err)
@@ -256,9 +281,11 @@ static int scan(struct arguments *a, struct progress_line *line, struct err *err
         r = a->cache.url ? scan_cache(a, db, &cached, err) : scan_run(db, &a->scan, &result, err);
     if (r == 0 && a->cache.url)
         result = cached.scan;
+    progress_line_end(line);
+    if (r == 0 && a->meta)
+        r = note_origins(a, db, err);
     if (r == 0)
         r = index_totals(db, &totals, err);
-    progress_line_end(line);
     if (r == 0 && a->common.json)
         r = print_json(a, path, &cached, &result, &totals, err);
     else if (r == 0)

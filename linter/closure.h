@@ -15,6 +15,7 @@
 
 #include "base/db.h"
 #include "loader/world.h"
+#include "scanner/origin.h"
 #include "scanner/store_name.h"
 
 struct wrapper; /* linter/wrappers.h */
@@ -24,6 +25,7 @@ struct lint_package {
     const char *base;                /* what follows the store */
     struct store_name name;          /* base taken apart */
     const char *key;                 /* without hash and version: "ffmpeg.out" */
+    const struct origin *origin;     /* its attribute and maintainers; NULL: not known */
     bool selected;                   /* findings about it are wanted */
     bool registered;                 /* the store's database knows its references */
     struct lint_package **reference; /* complete when registered */

@@ -11,8 +11,9 @@
 
 static const char STORES[] = "SELECT path FROM store ORDER BY id";
 static const char PACKAGES[] =
-    "SELECT p.id, s.path, p.base, p.state, p.nar_hash IS NOT NULL FROM package p "
-    "JOIN store s ON s.id = p.store WHERE p.state <> 'gone' ORDER BY p.id";
+    "SELECT p.id, s.path, p.base, p.state, p.nar_hash IS NOT NULL, o.attribute, o.maintainers, "
+    "o.position FROM package p JOIN store s ON s.id = p.store "
+    "LEFT JOIN origin o ON o.name = p.name WHERE p.state <> 'gone' ORDER BY p.id";
 static const char REFERENCES[] = "SELECT package, reference FROM reference ORDER BY 1, 2";
 static const char OBJECTS[] = "SELECT package, path FROM object_path ORDER BY object";
 static const char PROBLEMS[] = "SELECT package, path, kind, text FROM problem ORDER BY 1, 2, 4";
@@ -67,6 +68,7 @@ static int read_packages(struct rows *rows, struct err *err)
         struct lint_package *p = closure_add_package(c, stmt_text(s, 1), stmt_text(s, 2));
         const char *state = stmt_text(s, 3);
 
+        p->origin = origin_of_row(s, 5, &c->arena);
         p->registered = stmt_int(s, 4) != 0 && strcmp(state, "new") != 0;
         keep_row(rows, stmt_int(s, 0), p);
     }

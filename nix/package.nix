@@ -7,6 +7,7 @@
   elfutils,
   jansson,
   libmicrohttpd,
+  libsodium,
   sqlite,
   uthash,
   xz,
@@ -62,6 +63,7 @@ stdenv.mkDerivation {
     elfutils
     jansson
     libmicrohttpd
+    libsodium
     sqlite
     uthash
     xz

@@ -51,5 +51,6 @@ json_t *package_ref_json(const struct package_row *package)
     json_put_text(json, "pname", package->pname);
     json_put_text(json, "version", *package->version ? package->version : NULL);
     json_put_text(json, "output", package->output);
+    origin_put(json, package->origin);
     return json;
 }

@@ -262,6 +262,7 @@ static json_t *audit_program_json(const struct audit_program *p)
     json_put_int(json, "failed", (int64_t)storm_failed(&p->storm));
     json_put(json, "storm", storm_json(&p->storm));
     json_put(json, "plan", plan_json(p));
+    origin_put(json, p->origin);
     return json;
 }
 

@@ -25,7 +25,8 @@ enum { SQL_PACKAGES, SQL_STORES };
 const char *const snapshot_sql[] = {
     [SQL_PACKAGES] =
         "SELECT p.id, s.path, p.base, p.pname, p.version, p.output, p.state, p.nar_size, "
-        "p.objects, p.files, p.first_object FROM package p JOIN store s ON s.id = p.store "
+        "p.objects, p.files, p.first_object, r.attribute, r.maintainers, r.position "
+        "FROM package p JOIN store s ON s.id = p.store LEFT JOIN origin r ON r.name = p.name "
         "WHERE p.state <> 'gone' ORDER BY p.base, s.path",
     [SQL_STORES] = "SELECT path, root FROM store ORDER BY id",
     NULL,
@@ -82,7 +83,8 @@ static int load_packages(struct snapshot *snap, struct db *db, struct err *err)
                                   .nar_size = stmt_is_null(s, 7) ? -1 : stmt_int(s, 7),
                                   .objects = stmt_int(s, 8),
                                   .files = stmt_int(s, 9),
-                                  .first_object = stmt_is_null(s, 10) ? -1 : stmt_int(s, 10)};
+                                  .first_object = stmt_is_null(s, 10) ? -1 : stmt_int(s, 10),
+                                  .origin = origin_of_row(s, 11, a)};
         p->path = arena_printf(a, "%s/%s", stmt_text(s, 1), p->base);
     }
     return r;

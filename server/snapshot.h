@@ -11,6 +11,7 @@
 #include "planner/follow.h"
 #include "planner/plan.h"
 #include "scanner/index.h"
+#include "scanner/origin.h"
 #include "server/http.h"
 #include "server/order.h"
 #include "server/view.h"
@@ -44,7 +45,8 @@ struct plan_text {
 struct package_row {
     int64_t row;
     const char *path, *base, *pname, *version, *output, *state;
-    int64_t nar_size; /* bytes; -1: not registered */
+    const struct origin *origin; /* NULL: not known */
+    int64_t nar_size;            /* bytes; -1: not registered */
     int64_t objects, files, first_object;
     uint32_t *program; /* into the snapshot's programs, worst first */
     uint32_t n_programs;

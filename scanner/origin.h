@@ -1,0 +1,56 @@
+/*
+ * Origins: where a package comes from: its attribute in nixpkgs, who maintains it, where it is
+ * written. A channel's packages.json tells; packages are found there by name and version, since it
+ * knows no store paths.
+ *
+ *	r = origins_read("packages.json", &arena, &origins, &err);
+ *	origin = origins_find(origins, "hello-2.12.1", "hello");
+ *	r = origins_index(db, origins, &n_found, &err);		for every package of an index
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/db.h"
+#include "base/json.h"
+
+struct origin {
+    const char *attribute; /* "imagemagick", "python312Packages.numpy" */
+    const char **maintainer;
+    size_t n_maintainers;
+    const char *position; /* "pkgs/by-name/he/hello/package.nix:42"; NULL: not told */
+};
+
+struct origins;
+
+/*
+ * Read a packages.json, package by package: of a whole channel only what is needed stays, in the
+ * arena. -EINVAL: it is none; -EFBIG: a package in it, or all of it, is over a limit.
+ */
+MUST_CHECK int origins_read(const char *path, struct arena *arena, struct origins **ret_origins,
+                            struct err *err);
+
+/* Give back what is not the arena's; origins that were found stay. NULL: nothing. */
+void origins_free(struct origins *origins);
+
+/* How many packages there are. */
+size_t origins_count(const struct origins *origins);
+
+/*
+ * The origin of what is called `name` ("hello-2.12.1"), else of that `pname` in another version;
+ * NULL: not there. Of several the one whose attribute is shortest, then first by alphabet: aliases
+ * and variants (pkgsStatic.hello) are longer.
+ */
+const struct origin *origins_find(const struct origins *origins, const char *name,
+                                  const char *pname);
+
+/* Note the origins of an index's packages, in place of all that it has. */
+MUST_CHECK int origins_index(struct db *db, const struct origins *origins, size_t *ret_found,
+                             struct err *err);
+
+/* An origin out of columns of an index: table origin's attribute, maintainers, position. */
+const struct origin *origin_of_row(struct stmt *stmt, int first_column, struct arena *arena);
+
+/* Put "attribute", "maintainers" and "position"; of NULL: null, [] and null. */
+void origin_put(json_t *object, const struct origin *origin);
+/* The same back; NULL: there is no attribute. Texts are copied. */
+const struct origin *origin_get(const json_t *object, struct arena *arena);
