@@ -30,7 +30,9 @@ static const struct argp_option rows[] = {
     {"probe-cost", OPT_COST, "local|nfs|US", 0,
      "Tell time, too: what one failed call costs, in microseconds", 0},
     {"article", OPT_ARTICLE, NULL, 0,
-     "Two synthetic closures with the shapes that the article of June 2026 measured", 0},
+     "Two synthetic closures with the shapes that the article of June 2026 measured; beside real "
+     "programs, or --all of an index",
+     0},
     {"all", OPT_ALL, NULL, 0, "Totals over every program of the index", 0},
     {"static", OPT_STATIC, "FILE", 0, "A static build of PROGRAM to be held against it", 0},
     {"times", OPT_TIMES, "JSON", 0,
@@ -71,8 +73,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "which program?");
         if (o->times && !o->variant)
             argp_error(state, "--times is about the static build: --static FILE");
-        if (o->common.n_args && (o->article || o->all))
-            argp_error(state, "--article and --all take no programs");
+        if (o->common.n_args && o->all)
+            argp_error(state, "--all takes no programs");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -84,7 +86,7 @@ static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
-    .args_doc = "PROGRAM...\n--article\n--all",
+    .args_doc = "PROGRAM...\n--all\n--article",
     .doc = "Put all methods side by side: what a start costs with each, what each takes on disk, "
            "what became of it, and beside them shrinking the run path, a cache in the package and "
            "a static build. Nothing is run. Of several programs totals are told, too: what breaks "
@@ -103,7 +105,7 @@ struct comparing {
     struct storm chosen;
     size_t n, n_rows;
     struct arena arena;
-    bool quiet;
+    bool quiet, printed;
 };
 
 /* Add to the totals; a method that is not possible leaves the program as built. */
@@ -147,8 +149,9 @@ static int print_one(struct comparing *c, const struct comparison *one, const ch
     if (c->quiet)
         return 0;
     if (!c->options->common.json) {
-        if (c->n)
+        if (c->n || c->printed)
             fputc('\n', c->view.to);
+        c->printed = true;
         compare_text(&c->view, one, program);
         return 0;
     }
@@ -223,7 +226,7 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
     query->wrapper = program.wrapper;
     if ((r = subject_init(&subject, query, &arena, err)) < 0)
         return r;
-    r = compare_methods(&subject, c->options->variant ? &variant : NULL, &one, err);
+    r = compare_methods(&subject, c->options->variant ? &variant : NULL, !c->quiet, &one, err);
     c->view.arena = &arena;
     if (r == 0 && (r = print_one(c, &one, path, err)) == 0)
         add_totals(c, &one);
@@ -335,8 +338,14 @@ static int compare_all(struct comparing *c, struct err *err)
     bool live = false, indexed = c->options->all;
     int r = 0;
 
-    if (c->options->article)
-        return compare_article(c, err);
+    if (c->options->article && (r = compare_article(c, err)) < 0)
+        return r;
+    if (c->options->article) { /* totals are those of real programs */
+        c->n = c->n_rows = 0;
+        memset(c->total, 0, sizeof(c->total));
+        c->chosen = (struct storm){0};
+    }
+    c->quiet = c->options->all;
     for (size_t i = 0; i < o->n_args; i++) {
         live |= options_is_live(o, o->arg[i]);
         indexed |= !options_is_live(o, o->arg[i]);
@@ -355,7 +364,6 @@ static int run(int argc, char **argv)
     int r = 0, code = EXIT_FINE;
 
     options_parse(&argp, argc, argv, &o);
-    c.quiet = o.all;
     if (o.cost)
         c.view.probe_us = probe_cost(o.cost);
     if (o.policy && policy_read(o.policy, &c.arena, &policy, &err) < 0) {
@@ -364,8 +372,8 @@ static int run(int argc, char **argv)
     } else if ((r = compare_all(&c, &err)) < 0) {
         log_error("%s", err.text);
         code = setting_failure(r);
-    } else if (c.n > 1 && !o.common.json && !o.article) {
-        if (!c.quiet)
+    } else if (c.n > 1 && !o.common.json) {
+        if (!c.quiet || o.article)
             putchar('\n');
         print_totals(&c);
     }

@@ -121,7 +121,7 @@ static int table_in(struct criteria_options *o, const struct setting *setting,
     query.wrapper = program.wrapper;
     if ((r = subject_init(&subject, &query, &arena, err)) < 0)
         return r;
-    r = compare_methods(&subject, NULL, &comparison, err);
+    r = compare_methods(&subject, NULL, false, &comparison, err);
     if (r == 0 && !o->common.json)
         compare_table(&view, &comparison, path);
     else if (r == 0) {

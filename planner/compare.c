@@ -254,8 +254,69 @@ static void add_static(struct comparison *c, const struct subject *s,
         subject_driver_loader(s) ? "drivers of the machine, " : "");
 }
 
+/* ---- farms for all */
+
+/* A farm for one library, where one is possible; what cannot have one stays as built. */
+static int lay_farm(const struct subject *s, const char *path, struct rig *rig, struct arena *arena,
+                    size_t *n, struct err *err)
+{
+    const struct subject_query query = {.world = s->base,
+                                        .policy = s->policy,
+                                        .program = path,
+                                        .cwd = s->cwd,
+                                        .cpu = s->level[s->policy_level].cpu.name,
+                                        .kind = SUBJECT_LIBRARY};
+    struct subject library;
+    struct edits edits = {0};
+    const char *why_not = NULL;
+    struct err ignored; /* no loader lies in its run path, say */
+    int r;
+
+    if (subject_init(&library, &query, arena, &ignored) < 0)
+        return 0;
+    r = gate_shut(&library, METHOD_FARM_OWN, &why_not)
+            ? 0
+            : strategy_propose(strategy_of(METHOD_FARM_OWN), &library, &edits, &why_not, err);
+    if (r == 0 && !why_not && edits.n) {
+        r = edits_apply(&edits, rig->world, arena, err);
+        ++*n;
+    }
+    subject_release(&library);
+    return r;
+}
+
+static int add_farms(struct comparison *c, const struct subject *s, struct err *err)
+{
+    struct comparison_row *row = add_row(c, "farms for all");
+    const struct candidate *own = &c->decision.option[METHOD_FARM_OWN];
+    const struct scenario as_is = {.name = "as it is", .declared = true};
+    CLEANUP(arena_release) struct arena scratch = {0};
+    CLEANUP(run_close) struct run run = {0};
+    struct rig rig;
+    size_t i, n = 0;
+    int r = rig_open(s, own->judged ? &own->edits : NULL, false, &rig, err);
+
+    if (r < 0)
+        return r;
+    for (i = 1; i < s->trace->n_loaded && r == 0; i++)
+        if (s->trace->loaded[i].node && !s->trace->loaded[i].object->ldso)
+            r = lay_farm(s, world_path(&scratch, s->trace->loaded[i].node), &rig, &scratch, &n,
+                         err);
+    if (r == 0)
+        r = rig_start(&rig, &as_is, s->policy_level, &run, err);
+    if (r == 0) {
+        row->known = first_load_difference(s->trace, &run.trace) >= s->trace->n_loaded;
+        row->after = run.trace.storm;
+        row->dlopen = run.trace.dlopen;
+        row->says = arena_printf(s->arena, "scope own on the program and on %zu of its libraries%s",
+                                 n, row->known ? "" : ": another file or another order");
+    }
+    rig_close(&rig);
+    return r;
+}
+
 int compare_methods(const struct subject *s, const struct static_variant *variant,
-                    struct comparison *ret, struct err *err)
+                    bool farms_for_all, struct comparison *ret, struct err *err)
 {
     struct comparison c = {0};
     struct trial trial;
@@ -274,6 +335,8 @@ int compare_methods(const struct subject *s, const struct static_variant *varian
     if (r < 0)
         return r;
     add_static(&c, s, variant);
+    if (farms_for_all && (r = add_farms(&c, s, err)) < 0)
+        return r;
     *ret = c;
     return 0;
 }

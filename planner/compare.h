@@ -36,7 +36,7 @@ struct comparison_row {
     const char *says;              /* what became of it, a sentence */
 };
 
-enum { MAX_COMPARISON_ROWS = N_METHODS + 3 };
+enum { MAX_COMPARISON_ROWS = N_METHODS + 4 };
 
 struct comparison {
     struct comparison_row row[MAX_COMPARISON_ROWS];
@@ -54,16 +54,18 @@ struct static_variant {
     unsigned runs;
 };
 
-/* `variant` NULL: none is given. All memory is the subject's arena's. */
+/*
+ * `variant` NULL: none is given. `farms_for_all`: with a farm of scope own on every object that is
+ * loaded, too, which takes a start of each. All memory is the subject's arena's.
+ */
 MUST_CHECK int compare_methods(const struct subject *subject, const struct static_variant *variant,
-                               struct comparison *ret, struct err *err);
+                               bool farms_for_all, struct comparison *ret, struct err *err);
 
 /* ---- article.c: two programs of the shapes that the article measured */
 
 struct article {
     const char *name;
     size_t n_libraries, n_directories;
-    size_t n_direct, n_beside; /* ours: needed by the program; directories searched in vain first */
     unsigned built, leaf_farm, whole_farm; /* its failed opens; 0: not told */
 };
 

@@ -206,7 +206,7 @@ static void both_askers_keep_the_build_they_had(void **state UNUSED)
         tear_down(&b);
     }
     set_up(&b, objects, ARRAY_LEN(objects), METHOD_NONE);
-    assert_int_equal(compare_methods(&b.subject, NULL, &c, &err), 0);
+    assert_int_equal(compare_methods(&b.subject, NULL, false, &c, &err), 0);
     assert_string_equal(c.row[METHOD_FARM_OWN].answer[COLUMN_DUPLICATES], "yes");
     tear_down(&b);
 }
@@ -314,7 +314,7 @@ static void shrinking_breaks_what_is_opened_later(void **state UNUSED)
 
     set_up(&b, objects, ARRAY_LEN(objects), METHOD_FARM_LIFTED);
     assert_int_equal(judge(&b, METHOD_FARM_LIFTED, "dlopen"), VERDICT_PASS);
-    assert_int_equal(compare_methods(&b.subject, NULL, &c, &err), 0);
+    assert_int_equal(compare_methods(&b.subject, NULL, false, &c, &err), 0);
     assert_string_equal(c.row[N_METHODS].name, "shrink");
     assert_non_null(strstr(c.row[N_METHODS].says, "dlopen"));
     assert_string_equal(c.row[N_METHODS + 1].name, "cache"); /* run paths stay behind it */
