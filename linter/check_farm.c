@@ -71,13 +71,11 @@ static size_t farms(struct check *check, struct node ***ret_farm)
     struct node **farm = NULL;
     size_t n = 0, i;
 
-    for (size_t o = 0; o < check->closure->n_objects; o++) {
-        struct lint_object *object = check->closure->object[o];
+    for (size_t o = 0; o < check->package->n_objects; o++) {
+        struct lint_object *object = check->package->object[o];
         struct component *component;
         size_t n_components;
 
-        if (object->package != check->package)
-            continue;
         n_components = components(check, object, &component);
         for (size_t k = 0; k < n_components; k++) {
             if (component[k].at.error ||

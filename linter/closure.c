@@ -126,29 +126,40 @@ bool closure_refers(const struct lint_package *from, const struct lint_package *
 }
 
 /* Everything reachable from `from`, marked; false: part of it is not known. */
-static bool reach(struct closure *closure, struct lint_package *from, uint8_t *marked)
+static bool reach(struct closure *closure, struct lint_package *from, uint32_t mark)
 {
-    struct lint_package **list = calloc(closure->n_packages, sizeof(struct lint_package *));
+    struct lint_package **list = closure->todo;
+    uint32_t *marked = closure->reached;
     size_t n = 0;
     bool known = true;
 
-    if (!list)
-        abort();
     list[n++] = from;
-    marked[from->index] = 1;
+    marked[from->index] = mark;
     for (size_t i = 0; i < n; i++) {
         known &= list[i]->registered;
         for (size_t k = 0; k < list[i]->n_references; k++) {
             struct lint_package *to = list[i]->reference[k];
 
-            if (!marked[to->index]) {
-                marked[to->index] = 1;
+            if (marked[to->index] != mark) {
+                marked[to->index] = mark;
                 list[n++] = to;
             }
         }
     }
-    free(list);
     return known;
+}
+
+/* A new mark, which nothing bears yet. */
+static uint32_t next_mark(struct closure *closure)
+{
+    if (closure->n_reached < closure->n_packages) {
+        closure->n_reached = closure->n_packages;
+        closure->reached =
+            arena_calloc(&closure->arena, closure->n_packages, sizeof(*closure->reached));
+        closure->todo =
+            arena_calloc(&closure->arena, closure->n_packages, sizeof(struct lint_package *));
+    }
+    return ++closure->reaching;
 }
 
 bool closure_reaches(struct closure *closure, struct lint_package *from,
@@ -156,23 +167,23 @@ bool closure_reaches(struct closure *closure, struct lint_package *from,
 {
     if (from == to)
         return true;
-    if (!from->reaches) {
-        from->reaches = arena_calloc(&closure->arena, closure->n_packages, 1);
-        if (!reach(closure, from, from->reaches))
-            memset(from->reaches, 1, closure->n_packages);
+    if (closure->reached_from != from) { /* questions come package by package */
+        closure->reached_known = reach(closure, from, next_mark(closure));
+        closure->reached_from = from;
     }
-    return from->reaches[to->index];
+    return !closure->reached_known || closure->reached[to->index] == closure->reaching;
 }
 
 void closure_spread(struct closure *closure)
 {
-    uint8_t *marked = arena_calloc(&closure->arena, closure->n_packages, 1);
+    const uint32_t mark = next_mark(closure);
 
     for (size_t i = 0; i < closure->n_packages; i++)
-        if (closure->package[i]->selected && !marked[i])
-            (void)reach(closure, closure->package[i], marked);
+        if (closure->package[i]->selected && closure->reached[i] != mark)
+            (void)reach(closure, closure->package[i], mark);
     for (size_t i = 0; i < closure->n_packages; i++)
-        closure->package[i]->selected = marked[i];
+        closure->package[i]->selected = closure->reached[i] == mark;
+    closure->reached_from = NULL;
 }
 
 /* ---- objects */
@@ -242,6 +253,10 @@ void closure_finish(struct closure *closure)
     for (size_t i = 0; i < closure->n_objects; i++) {
         struct lint_object *o = closure->object[i];
 
+        if (o->package && !o->package->object) /* those of one package stand together */
+            o->package->object = &closure->object[i];
+        if (o->package)
+            o->package->n_objects++;
         o->key = o->package ? arena_printf(&closure->arena, "%s:%s", o->package->key, o->below)
                             : o->path;
     }

@@ -30,8 +30,9 @@ struct lint_package {
     bool registered;                 /* the store's database knows its references */
     struct lint_package **reference; /* complete when registered */
     size_t n_references;
-    size_t index;     /* in closure.package */
-    uint8_t *reaches; /* a byte a package, filled when first asked for; NULL: not yet */
+    size_t index;                /* in closure.package */
+    struct lint_object **object; /* its selected ones, by path */
+    size_t n_objects;
 };
 
 /* What a needed name leads to. */
@@ -79,6 +80,13 @@ struct closure {
     struct lint_problem *problem;
     size_t n_problems;
     struct name_map *packages_by_base, *objects_by_node; /* private */
+
+    /* private: what the package asked about last reaches */
+    const struct lint_package *reached_from;
+    bool reached_known; /* completely */
+    size_t n_reached;
+    uint32_t *reached, reaching; /* by package: the number of the question that reached it */
+    struct lint_package **todo;
 };
 
 /* What is to be linted. */
