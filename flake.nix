@@ -52,9 +52,9 @@
         }
       );
 
-      # mkStormAudit takes roots, so it is no package
+      # they take roots and attributes, so they are no packages
       lib = eachSystem (system: {
-        inherit (pkgsOf system) mkStormAudit;
+        inherit (pkgsOf system) mkStormAudit mkStormIndex;
       });
 
       checks = eachSystem (

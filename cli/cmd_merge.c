@@ -143,7 +143,10 @@ static int merge_into(struct merge_arguments *a, const char *path, struct progre
 
     if (r == 0)
         r = merge_run(db, &options, ret_result, err);
-    return r < 0 ? r : index_totals(db, ret_totals, err);
+    if (r == 0)
+        r = index_totals(db, ret_totals, err);
+    /* a file by itself, to be read where nothing can be written beside it */
+    return r < 0 ? r : db_exec(db, "PRAGMA journal_mode = DELETE", err);
 }
 
 /* Made beside OUT and put there when it is done: who reads OUT sees all of it or nothing. */

@@ -12,6 +12,7 @@ in
     stormlint-resolver
     stormlintHook
     mkStormAudit
+    mkStormIndex
     ;
   overlay = import ./overlay.nix;
   module = ./module.nix;

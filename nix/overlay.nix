@@ -4,4 +4,5 @@ final: _prev: {
   stormlint-resolver = final.callPackage ./resolver.nix { };
   stormlintHook = final.callPackage ./hook.nix { };
   mkStormAudit = final.callPackage ./audit.nix { };
+  mkStormIndex = final.callPackage ./shards.nix { };
 }

@@ -40,6 +40,17 @@ in
   noted = app noted;
   notedAddressed = app (noted // contentAddressed);
   audit = audit { };
+  # attributes in batches, two of them of one name with others' libraries; one does not evaluate
+  index = pkgs.mkStormIndex {
+    name = "tests:all";
+    batches = 3;
+    attributes = {
+      inherit (packages) plain l0 glibc outputs;
+      broken = throw "this attribute is broken";
+      number = 7;
+    } // builtins.listToAttrs (map (l: { name = l.name; value = l; }) packages.rest);
+  };
+  indexed = [ packages.plain packages.outputs.bin packages.outputs.lib packages.outputs packages.glibc ];
   auditOver = audit { budget = 1; policy = false; };
   auditFine = audit { budget = 1000; };
   auditPolicy = audit {
