@@ -9,6 +9,7 @@
 #   make bench-web       how soon the dashboard is seen, with 10,000 programs
 #   make bench           the scanner and the loader model against yardsticks, as ratios
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
+#   make bench-scale-store   everything on stores of 1,000 and N packages (default 100,000) below DIR
 #   make apply-world     every plan of a store carried out on copies  LIST=FILE (root; minutes)
 #   make plan-world      every plan of a store held against what they promise  STORE=PATH|INDEX
 #   make fuzz            every fuzz target for T seconds (default 10)
@@ -352,6 +353,11 @@ bench-web:
 $(O)/bench/synthetic: $(O)/bench/synthetic.o $(call libs,scanner)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+bench-scale-store: all $(O)/bench/store
+	@bench/scale-store $(N) $(DIR)
+$(O)/bench/store: $(O)/bench/store.o $(O)/libtestkit.a $(call libs,scanner)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # LIST: a file of store paths, one a line. Packages are covered by edited copies, in a mount namespace
 apply-world: all
@@ -372,6 +378,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all apply-world plan-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-scale-store bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
