@@ -176,6 +176,17 @@ const tests = {
 
     async keys(s) {
         const page = await s.open('/');
+        await page.keyboard.press('Tab');
+        const skip = page.getByRole('link', { name: 'Skip to the content' });
+        s.t.check(
+            (await skip.boundingBox())?.width > 100,
+            'the first Tab shows the way to the content',
+        );
+        await page.keyboard.press('Enter');
+        await page.keyboard.press('Tab');
+        const inside = await page.evaluate(() => document.activeElement?.closest('main') !== null);
+        s.t.check(inside, 'and leads there');
+        await page.keyboard.press('Escape'); // out of the field that this is
         await page.keyboard.press('?');
         s.t.check(await page.locator('dialog').isVisible(), '? shows help');
         await s.look(page, 'help');
