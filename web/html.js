@@ -2,9 +2,6 @@
 import htm from './vendor/htm.js';
 import { h } from './vendor/preact.js';
 
-/** @typedef {import('./vendor/preact.js').ComponentChildren} Children */
-/** @typedef {import('./vendor/preact.js').VNode} VNode */
-
 /** @type {(strings: TemplateStringsArray, ...values: any[]) => any} */
 export const html = htm.bind(h);
 export { useEffect, useId, useMemo, useRef, useState } from './vendor/hooks.js';

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
-export const TOKEN = 'a-token-of-more-than-16-bytes';
+const TOKEN = 'a-token-of-more-than-16-bytes';
 const GLIBC = '/nix/store/0000000000000000000000000000glbc-glibc-2.38';
 const LIBRARIES = 24;
 const SMALL = 64; // programs, so that lists have pages

@@ -4,7 +4,7 @@ import { time } from '../format.js';
 /** @typedef {import('../types/answers').Api.Audit} Audit */
 
 /** @param {Audit} audit */
-export const auditName = (audit) =>
+const auditName = (audit) =>
     audit.id === 'index' ? 'The index, as it is' : `${audit.name ?? audit.id}, ${time(audit.time)}`;
 
 /** @param {Audit[]} audits @returns {[id: string, name: string][]} */

@@ -4,10 +4,7 @@ import { packageHref } from '../url.js';
 
 /** @typedef {{id: string, pname: string, version: string | null, output: string, path: string}} PackageRef */
 
-/** A store path's directory without store and hash; the whole as its title. @param {{path: string}} props */
-export const Path = ({ path }) => html`<span class="path" title=${path}>${shortPath(path)}</span>`;
-
-/** @param {string} path "/nix/store/HASH-name/bin/x" becomes "name/bin/x" */
+/** Without store and hash. @param {string} path "/nix/store/HASH-name/bin/x" becomes "name/bin/x" */
 export const shortPath = (path) => path.replace(/^\/(?:nix|gnu)\/store\/(?:[0-9a-z*]{32}|\*)-/, '');
 
 /** @param {{of: PackageRef | null}} props */

@@ -7,9 +7,6 @@ import { html } from '../html.js';
 export const Loading = ({ what = 'Loading' }) =>
     html`<p class="state" role="status"><span class="pulse" aria-hidden="true"></span>${what} …</p>`;
 
-/** @param {{children: import('../html.js').Children}} props */
-export const Empty = ({ children }) => html`<p class="state">${children}</p>`;
-
 /** @param {Trouble} error */
 function sentence(error) {
     if (error.status === 0)
