@@ -82,8 +82,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--all takes no programs");
         if (o->output && o->common.n_args > 1)
             argp_error(state, "-o takes the plan of one package");
-        if (o->common.n_dlopens || o->common.declared)
-            argp_error(state, "plans are for start-up: dlopens are not looked at");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -305,6 +303,25 @@ static int read_policy(const struct plan_options *o, struct arena *arena, struct
     return r == 0 && o->rules ? danger_read(o->rules, arena, &policy->danger, err) : r;
 }
 
+/* What --dlopen names is the policy's to say: then whoever carries the plan out decides alike. */
+static void add_plugins(const struct options *o, struct arena *arena, struct policy *policy)
+{
+    const char **plugins =
+        arena_calloc(arena, policy->n_plugins + o->n_dlopens + 1, sizeof(*plugins));
+    size_t n = policy->n_plugins;
+
+    if (n)
+        memcpy(plugins, policy->plugins, n * sizeof(*plugins));
+    for (size_t i = 0; i < o->n_dlopens; i++) {
+        const struct dlopen_call *call = &o->dlopens[i];
+
+        plugins[n++] =
+            call->caller ? arena_printf(arena, "%s@%s", call->name, call->caller) : call->name;
+    }
+    policy->plugins = n ? plugins : NULL;
+    policy->n_plugins = n;
+}
+
 static int run(int argc, char **argv)
 {
     struct plan_options o = {0};
@@ -322,6 +339,7 @@ static int run(int argc, char **argv)
         return EXIT_USAGE;
     }
     policy.renew |= o.renew;
+    add_plugins(&o.common, &arena, &policy);
     if (o.all)
         code = plan_everything(&o, &policy);
     for (i = 0; i < o.common.n_args; i++) {

@@ -184,6 +184,7 @@ static const struct member_row {
      offsetof(struct policy, n_disallowed)},
     {"required", MEMBER_NAMES, offsetof(struct policy, required),
      offsetof(struct policy, n_required)},
+    {"plugins", MEMBER_NAMES, offsetof(struct policy, plugins), offsetof(struct policy, n_plugins)},
 };
 
 static void *member_of(struct policy *p, size_t at)

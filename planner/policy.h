@@ -48,6 +48,13 @@ struct policy {
     /* Budgets of one object's edits; 0: none. Broken ones fail the criteria size and references. */
     uint32_t max_bytes, max_inodes, max_references;
 
+    /*
+     * What programs dlopen beside what they declare: NAME or PATH, "@OBJECT" behind it when that
+     * library does (planner/plugins.h).
+     */
+    const char *const *plugins;
+    size_t n_plugins;
+
     struct policy_package *package; /* pinned and excluded ones; the first that fits counts */
     size_t n_packages;
 

@@ -113,6 +113,10 @@ int rig_start(struct rig *rig, const struct scenario *scenario, size_t level, st
     const char **env;
     int r;
 
+    if (scenario->declared) {
+        start.dlopens = s->dlopens;
+        start.n_dlopens = s->n_dlopens;
+    }
     start.n_env = environment(&run.arena, s, scenario, &env);
     start.env = env;
     r = loader_run(loader_of(rig, level, scenario->secure), &start, &run.arena, &run.trace, err);

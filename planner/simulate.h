@@ -37,7 +37,7 @@ struct scenario {
     size_t n_decoys;
     bool overridden; /* with the variables of the environment that override libraries */
     bool secure;     /* as the kernel marks set-id programs */
-    bool declared;   /* then also what the loaded objects declare they will dlopen */
+    bool declared;   /* then also what the policy and the loaded objects say they will dlopen */
     bool reader;     /* the program's loader reads resolution notes, whatever it does by itself */
 };
 

@@ -1,6 +1,7 @@
 #include "planner/subject.h"
 #include "base/str.h"
 #include "planner/locate.h"
+#include "planner/plugins.h"
 #include "planner/rules.h"
 #include "planner/simulate.h"
 
@@ -373,6 +374,7 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
         s.farm = s.package ? str_join(arena, s.package, FARM_IN_PACKAGE)
                            : arena_printf(arena, "%.*s" FARM_BESIDE,
                                           (int)(str_base(s.path) - s.path), s.path);
+    plugins_find(&s, &s.dlopens, &s.n_dlopens);
     if ((r = stage(&s, err)) < 0)
         return r;
     if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0) {

@@ -78,6 +78,9 @@ struct subject {
     const struct trace *trace; /* of that level */
     struct member *member;     /* parallel to trace->loaded */
 
+    struct dlopen_call *dlopens; /* by the policy, beside what the loaded objects declare */
+    size_t n_dlopens;
+
     struct ruling *ruling; /* which rules fire, on what: planner/rules.h */
     size_t n_rulings;
 };

@@ -212,12 +212,30 @@ def planned_and_applied(n):
         os.rename(os.path.join(n.store.d1, "liby.so"), os.path.join(n.store.d1, "libx.so"))
 
 
+def plugins_told(n):
+    """A plugin that no file declares: told to the planner, it brings what it needs without a search."""
+    stormlint = os.path.join(n.store.build, "stormlint")
+    policy, plan, out = (os.path.join(n.store.dir, x) for x in ("p.json", "plan-p.json", "out-p"))
+    at = n.store.library("undeclared", "undeclared", 8, ("q", n.store.q))
+    plugin = os.path.join(at, "libundeclared.so")
+    with open(policy, "w", encoding="utf-8") as file:
+        json.dump({"schema": "stormlint-policy/1", "reader": "resolver", "stores": [n.store.dir],
+                   "resolver": n.store.reader}, file)
+    must(stormlint, "plan", "--policy", policy, "--dlopen", at + "/lib*.so", "-o", plan, n.old)
+    must(stormlint, "apply", plan, "--out", out)
+    program = os.path.join(out, "bin/app")
+    same("start", start(program, plugin), start(n.old, plugin))
+    same("failed calls", calls(program, plugin), [])
+    if not calls(n.new, plugin):
+        raise Failed("the plugin's names would be found without rows")
+
+
 TESTS = {
     "0 failed calls": no_failed_call, "same list": same_list, "predicted": predicted,
     "switched off": switched_off, "ld.so by hand": by_hand, "dlopen, fork, exec, threads": dlopens,
     "reader gone": reader_gone, "other run path": other_run_path, "other needed": other_needed,
     "rehashed": rehashed, "library gone": library_gone, "linted": linted,
-    "planned and applied": planned_and_applied,
+    "planned and applied": planned_and_applied, "plugins told": plugins_told,
 }
 
 

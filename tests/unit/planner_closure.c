@@ -24,6 +24,7 @@ struct noted {
     struct store_object more[MORE_MAX];
     const char *rows[6];  /* "requester name list"; NULL ends them */
     const char *left_out; /* of the first that is left out, or NULL */
+    const char *plugin;   /* by the policy; NULL: none */
 };
 
 static const struct noted notes[] = {
@@ -31,41 +32,49 @@ static const struct noted notes[] = {
      {{0}},
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
       "@a/lib/liba.so libb.so =@b/lib/libb.so"},
+     NULL,
      NULL},
     {"a directory outside the store stays in front",
      {{"app/bin/app", .needed = "liba.so libc.so.6", .run_path = "/run/d:@a/lib:@glibc/lib"}},
      {". liba.so ?/run/d:=@a/lib/liba.so", ". libc.so.6 ?/run/d:=@glibc/lib/libc.so.6",
       "@a/lib/liba.so libb.so =@b/lib/libb.so"},
+     NULL,
      NULL},
     {"a package that is not there may come, a directory in one that is, not",
      {{"app/bin/app", .needed = "liba.so libc.so.6",
        .run_path = "@gone/lib:@e/lib64:@a/lib:@glibc/lib"}},
      {". liba.so ?@gone/lib:=@a/lib/liba.so", ". libc.so.6 ?@gone/lib:=@glibc/lib/libc.so.6",
       "@a/lib/liba.so libb.so =@b/lib/libb.so"},
+     NULL,
      NULL},
     {"a library's own place is known, the program's is not",
      {{"app/bin/app", .needed = "liba.so libc.so.6", .run_path = "$ORIGIN/x:@a/lib:@glibc/lib"},
       {"a/lib/liba.so", .needed = "libb.so", .run_path = "$ORIGIN:@b/lib"}},
      {"@a/lib/liba.so libb.so =@b/lib/libb.so"},
-     "its run path depends on where the program lies"},
+     "its run path depends on where the program lies",
+     NULL},
     {"builds for CPUs are searched",
      {{"b/lib/glibc-hwcaps/x86-64-v3/libb.so", .needed = "libc.so.6", .soname = "libb.so"}},
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6"},
-     "it has builds for some CPUs"},
+     "it has builds for some CPUs",
+     NULL},
     {"a name that is not the soname",
      {{"b/lib/libb.so", .needed = "libc.so.6", .soname = "libother.so"}},
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6"},
-     "its DT_SONAME is another name"},
+     "its DT_SONAME is another name",
+     NULL},
     {"a library outside the store",
      {{"/opt/b/libb.so", .soname = "libb.so"},
       {"a/lib/liba.so", .needed = "libb.so", .run_path = "/opt/b"}},
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6"},
-     "it lies outside the store, where it may be replaced"},
+     "it lies outside the store, where it may be replaced",
+     NULL},
     {"the default directory",
      {{"a/lib/liba.so", .needed = "libb.so libm.so", .run_path = "@b/lib"},
       {.path = "glibc/lib/libm.so"}},
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
       "@a/lib/liba.so libb.so =@b/lib/libb.so", "@a/lib/liba.so libm.so =@glibc/lib/libm.so"},
+     NULL,
      NULL},
     {"a plugin and what it brings",
      {{"a/lib/liba.so", .needed = "libb.so", .run_path = "@b/lib:@p/lib", .constant = "libp.so"},
@@ -74,7 +83,31 @@ static const struct noted notes[] = {
      {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
       "@a/lib/liba.so libb.so =@b/lib/libb.so", "@a/lib/liba.so libp.so =@p/lib/libp.so",
       "@p/lib/libp.so libq.so =@q/lib/libq.so"},
+     NULL,
      NULL},
+    {"plugins of the program's package, told by a pattern",
+     {{"app/lib/m1/one.so", .needed = "libb.so libq.so", .run_path = "@e/lib:@q/lib"},
+      {"app/lib/m1/two.so", .needed = "libq.so", .run_path = "@e/lib:@q/lib"},
+      {"app/lib/m1/three", .needed = "libq.so", .run_path = "@q/lib"},
+      {.path = "q/lib/libq.so"}},
+     {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
+      "@a/lib/liba.so libb.so =@b/lib/libb.so", "@app/lib/m1/one.so libq.so =@q/lib/libq.so",
+      "@app/lib/m1/two.so libq.so =@q/lib/libq.so"},
+     NULL,
+     "lib/m*/*.so"},
+    {"a plugin by name, for a library",
+     {{"a/lib/liba.so", .needed = "libb.so", .run_path = "@b/lib:@p/lib"},
+      {"p/lib/libp.so", .needed = "libb.so", .run_path = "@e/lib"}},
+     {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
+      "@a/lib/liba.so libb.so =@b/lib/libb.so", "@a/lib/liba.so libp.so =@p/lib/libp.so"},
+     NULL,
+     "libp.so@liba.so"},
+    {"a plugin that is nowhere",
+     {{0}},
+     {". liba.so =@a/lib/liba.so", ". libc.so.6 =@glibc/lib/libc.so.6",
+      "@a/lib/liba.so libb.so =@b/lib/libb.so"},
+     NULL,
+     "libnowhere.so"},
 };
 
 static void add(struct store *store, const struct store_object *more)
@@ -137,6 +170,10 @@ static void notes_say_where_libraries_are(void **state UNUSED)
         struct err err;
 
         add(store, c->more);
+        if (c->plugin) {
+            store->policy.plugins = &c->plugin;
+            store->policy.n_plugins = 1;
+        }
         store_subject(store, "app/bin/app", &s);
         assert_int_equal(closure_make(&s, &made, &err), 0);
         assert_non_null(made.note.bytes);
