@@ -11,6 +11,7 @@
 #   make bench-scale     storms of 100,000 programs over 1,000,000 objects, a synthetic index
 #   make bench-scale-store   everything on stores of 1,000 and N packages (default 100,000) below DIR
 #   make apply-world     every plan of a store carried out on copies  LIST=FILE (root; minutes)
+#   make note-world      every program of a store with its closure note  LIST=FILE (root; an hour)
 #   make plan-world      every plan of a store held against what they promise  STORE=PATH|INDEX
 #   make fuzz            every fuzz target for T seconds (default 10)
 #   make install         PREFIX=/usr/local DESTDIR=; install-resolver: the reader of closure notes
@@ -363,6 +364,9 @@ $(O)/bench/store: $(O)/bench/store.o $(O)/libtestkit.a $(call libs,scanner)
 apply-world: all
 	@unshare -m tests/apply/world build/stormlint $(LIST)
 
+note-world: all resolver
+	@unshare -m tests/note/world $(O) $(LIST) $(OPTIONS)
+
 plan-world: all
 	@tests/plan/world build/stormlint $(STORE)
 
@@ -377,7 +381,7 @@ help:
 clean:
 	rm -rf build
 FORCE:
-.PHONY: all apply-world plan-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
+.PHONY: all apply-world note-world plan-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
         lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-scale-store bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
