@@ -97,7 +97,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n && (n < 9 || memcmp(answer, "HTTP/1.", 7) != 0))
         abort();
     n = exchange(alive, sizeof(alive) - 1, answer, sizeof(answer), WAIT_MS);
-    if (n < 15 || memcmp(answer, "HTTP/1.1 200 OK", 15) != 0)
+    if (n < 15 || memcmp(answer, "HTTP/1.1 200 OK", 15) != 0) {
+        (void)fprintf(stderr, "it does not answer any more: %zd bytes: %.*s\n", n, (int)n, answer);
         abort();
+    }
     return 0;
 }

@@ -122,6 +122,31 @@ static void another_schema_is_emptied(void **state)
     db_close(db);
 }
 
+/* A statement without end is given up; the connection is good for others. */
+static void statements_have_a_limit(void **state UNUSED)
+{
+    static const char ENDLESS[] = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+                                  "SELECT max(i) FROM n";
+    struct db *db;
+    struct stmt *s;
+    struct err err;
+
+    assert_int_equal(db_open(path, DB_WRITE, &db, &err), 0);
+    assert_int_equal(put(db, "generation", 7, &err), 0);
+    db_limit(db, 50);
+    s = db_prepare(db, ENDLESS, &err);
+    assert_non_null(s);
+    assert_int_equal(stmt_step(s, &err), -ETIMEDOUT);
+    db_limit(db, 0);
+    s = db_prepare(db, GET, &err);
+    assert_non_null(s);
+    stmt_bind_text(s, 1, "generation");
+    assert_int_equal(stmt_step(s, &err), 1);
+    assert_int_equal(stmt_int(s, 0), 7);
+    stmt_reset(s);
+    db_close(db);
+}
+
 static void others_files_are_left_alone(void **state)
 {
     struct db *db;
@@ -150,6 +175,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_survive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_schema_is_emptied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(statements_have_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_files_are_left_alone, set_up, tear_down),
     };
 
