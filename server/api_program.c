@@ -159,6 +159,13 @@ static json_t *item(void *data, size_t at)
     return program_json(p->query, &p->snap->program[at]);
 }
 
+/* The usual list: all programs, the worst first, is how a snapshot has them. */
+static bool is_as_it_stands(const struct programs *p, const char *sort)
+{
+    return !strcmp(sort, "-failed") && !p->q && !p->package && !p->strategy && !p->starts &&
+           p->min_failed == 0;
+}
+
 int list_programs(struct query *query, struct reply *reply, struct err *err)
 {
     const char *sort = query_text(query, "sort");
@@ -178,7 +185,8 @@ int list_programs(struct query *query, struct reply *reply, struct err *err)
                                     .key = key,
                                     .name = name,
                                     .item = item,
-                                    .descending = *sort == '-'};
+                                    .descending = *sort == '-',
+                                    .in_order = is_as_it_stands(&programs, sort)};
 
     return page_reply(query, &listing, reply, err);
 }

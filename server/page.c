@@ -71,16 +71,29 @@ static int cursor_read(const char *cursor, bool by_text, struct arena *arena,
     return 0;
 }
 
-/* The first item behind the cursor. */
-static size_t find(const struct listing *l, const struct sorted *item, size_t n,
-                   const struct page_key *key, const char *name)
+/* Items in their order: sorted, or as they stand. */
+struct ordered {
+    const struct listing *l;
+    const struct sorted *item; /* NULL: as they stand */
+    size_t n;
+};
+
+static struct sorted nth(const struct ordered *o, size_t i)
 {
-    size_t low = 0, high = n;
+    return o->item ? o->item[i]
+                   : (struct sorted){i, o->l->key(o->l->data, i), o->l->name(o->l->data, i)};
+}
+
+/* The first item behind the cursor. */
+static size_t find(const struct ordered *o, const struct page_key *key, const char *name)
+{
+    size_t low = 0, high = o->n;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
+        const struct sorted item = nth(o, middle);
 
-        if (compare(l, &item[middle].key, item[middle].name, key, name) <= 0)
+        if (compare(o->l, &item.key, item.name, key, name) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -106,26 +119,31 @@ int page_reply(const struct query *query, const struct listing *l, struct reply 
 {
     const char *after = query_text(query, "after"), *name = "";
     const size_t limit = query_number(query, "limit");
+    struct ordered o = {.l = l, .n = l->n};
     struct page_key key = {0};
-    size_t n, from = 0;
-    struct sorted *item = sort(l, query->arena, &n);
+    size_t from = 0;
     json_t *items;
     int r;
 
+    if (!l->in_order)
+        o.item = sort(l, query->arena, &o.n);
     if (after) {
-        r = cursor_read(after, n && item[0].key.text, query->arena, &key, &name, err);
+        r = cursor_read(after, o.n && nth(&o, 0).key.text, query->arena, &key, &name, err);
         if (r < 0)
             return r;
-        from = find(l, item, n, &key, name);
+        from = find(&o, &key, name);
     }
     items = json_array();
-    for (size_t i = from; i < n && i - from < limit; i++)
-        json_push(items, l->item(l->data, item[i].at));
-    if (n - from > limit)
-        reply->next = cursor_make(&item[from + limit - 1], query->arena);
+    for (size_t i = from; i < o.n && i - from < limit; i++)
+        json_push(items, l->item(l->data, nth(&o, i).at));
+    if (o.n - from > limit) {
+        const struct sorted last = nth(&o, from + limit - 1);
+
+        reply->next = cursor_make(&last, query->arena);
+    }
     reply->json = json_object();
     json_put(reply->json, "items", items);
-    json_put_int(reply->json, "total", (int64_t)n);
+    json_put_int(reply->json, "total", (int64_t)o.n);
     json_put_text(reply->json, "next", reply->next);
     return 0;
 }

@@ -22,6 +22,7 @@ struct listing {
     const char *(*name)(void *data, size_t at); /* unique; decides between equal keys */
     json_t *(*item)(void *data, size_t at);
     bool descending; /* by key; names always ascend */
+    bool in_order;   /* the items stand so already, and all are wanted: nothing is sorted */
 };
 
 /* The parameters that every paged route has. */
