@@ -135,6 +135,37 @@ static void a_file_in_a_directorys_place_is_a_hint(void **state UNUSED)
     tear_down(&b);
 }
 
+/* A user who may not look into it: it can be opened to them later, and may have the library. */
+static void a_directory_that_may_not_be_searched_keeps_its_say(void **state UNUSED)
+{
+    static const struct store_object hidden = {"/run/later/libfoo.so", .needed = NULL};
+    static const enum method methods[] = {METHOD_NOTE_OWN, METHOD_FARM_LIFTED};
+    const enum method *method;
+
+    for_each (method, methods) {
+        struct bench b = {.store = store_new()};
+        struct err err;
+
+        store_add(b.store, later, ARRAY_LEN(later));
+        store_add(b.store, &hidden, 1);
+        b.store->world->uid = b.store->world->gid = 1000;
+        world_walk(b.store->world, NULL, "/run/later").node->mode &= ~0777u;
+        store_subject(b.store, "app/bin/app", &b.subject);
+        assert_string_equal(b.subject.trace->loaded[1].path,
+                            store_path(b.store, "real/lib/libfoo.so"));
+        assert_int_equal(
+            strategy_propose(strategy_of(*method), &b.subject, &b.edits, &b.why_not, &err), 0);
+        if (*method == METHOD_NOTE_OWN)
+            assert_true(str_starts(list_of(&b, "libfoo.so"), "?/run/later:="));
+        else
+            assert_true(str_starts(edits_find(&b.edits, EDIT_RUN_PATH, NULL)->run_path,
+                                   "/run/later:"));
+        assert_string_equal(gate_of(&b, METHOD_ABSOLUTE_OWN), "outside-store");
+        assert_int_equal(judge(&b, *method, "same-libraries"), VERDICT_PASS);
+        tear_down(&b);
+    }
+}
+
 /* 4, 5: patchelf 84 and 115, versions wanted from a file that is no needed name */
 static void versions_follow_their_names(void **state UNUSED)
 {
@@ -378,6 +409,7 @@ int main(void)
         cmocka_unit_test(relative_components_are_hints_and_never_paths),
         cmocka_unit_test(a_directory_that_may_appear_keeps_its_say),
         cmocka_unit_test(a_file_in_a_directorys_place_is_a_hint),
+        cmocka_unit_test(a_directory_that_may_not_be_searched_keeps_its_say),
         cmocka_unit_test(versions_follow_their_names),
         cmocka_unit_test(another_machines_library_is_passed),
         cmocka_unit_test(a_library_with_a_token_stays_out_of_the_farm),
