@@ -29,6 +29,8 @@ PKGS   := libelf jansson sqlite3
 NET_PKGS := libmicrohttpd zlib libcurl libsodium liblzma libzstd
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
+# where install-resolver puts the reader of closure notes, which the policy "resolver" names
+RESOLVER_PATH := $(or $(PREFIX),/usr/local)/lib/libstormlint-resolve.so
 RULES_URL ?= file://$(or $(PREFIX),/usr/local)/share/doc/stormlint/rules
 
 ## Flags: warnings are the same everywhere, only the mode differs
@@ -54,7 +56,8 @@ MODE_cover   := -O0 -g3 --coverage
 
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS) $(NET_PKGS) 2>/dev/null)
 PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PKGS) 2>/dev/null)
-CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL)"' $(PKG_CFLAGS)
+CPPFLAGS += -I. -D_GNU_SOURCE -DVERSION='"$(VERSION)"' -DRULES_URL='"$(RULES_URL)"' -DRESOLVER_PATH='"$(RESOLVER_PATH)"' \
+            $(PKG_CFLAGS)
 CFLAGS   += -std=gnu17 $(WARN) $(GCC) $(if $(CI)$(DEVELOPER),-Werror) $(MODE_$(MODE)) -pthread
 LDFLAGS  += $(if $(filter release,$(MODE)),$(LINK))
 LDLIBS   += $(PKG_LIBS)
@@ -287,7 +290,7 @@ lint: npm site
 	clang-format --dry-run -Werror $(SRC) $(HDR)
 	cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability --inline-suppr \
 	  --suppressions-list=tests/cppcheck-suppressions -I. -D_GNU_SOURCE \
-	  '-Djson_object_foreach(object,key,value)=while(next(&key,&value))' \
+	  '-DRESOLVER_PATH=""' '-Djson_object_foreach(object,key,value)=while(next(&key,&value))' \
 	  '-Djson_array_foreach(array,index,value)=while(next(&index,&value))' $(SRC)
 	shellcheck $(SCRIPTS)
 	cd web && $(BIOME) --error-on-warnings .
@@ -339,7 +342,7 @@ install: all
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/stormlint)
 # versioned apart from the rest: a new release of stormlint changes no program that names it
 install-resolver: resolver
-	install -D -m 755 $(RESOLVER) $(DESTDIR)$(PREFIX)/lib/libstormlint-resolve.so
+	install -D -m 755 $(RESOLVER) $(DESTDIR)$(RESOLVER_PATH)
 deps:
 	@tools/deps
 bench: all resolver

@@ -54,7 +54,8 @@ static void print_text(const struct policy *p, const char *summary)
     printf("%s\n", p->name);
     if (summary)
         printf("  %s\n", summary);
-    printf("  reader            %s\n", p->resolver ? "resolver" : reader_name(p->reader));
+    printf("  reader            %s%s\n", p->resolver ? "resolver, " : reader_name(p->reader),
+           p->resolver ? p->resolver : "");
     printf("  CPU               %s\n", p->cpu ? p->cpu : CPU_POLICY);
     printf("  absolute paths    %s\n", p->absolute ? "may be chosen" : "are not chosen");
     printf("  saving at least   %u failed opens and %u %%; lifting %u more than scope own\n",

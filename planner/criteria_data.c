@@ -209,9 +209,12 @@ int judge_initrd(struct judge *judge, struct judgement *ret, struct err *err)
     before = judge->trial->initrd_missing;
     n = walk_needed(s, after, at.node, ret);
     ret->verdict = n > before ? VERDICT_FAIL : VERDICT_PASS;
-    ret->reason =
-        arena_printf(judge->arena, "%zu needed names are found by no run path (%zu as built)%s", n,
-                     before, n > before ? ": copying tools stop, or leave them out" : "");
+    if (n == 0 && before == 0)
+        ret->reason = "every needed name is found by the run path of who needs it";
+    else
+        ret->reason =
+            arena_printf(judge->arena, "%zu needed names are found by no run path (%zu as built)%s",
+                         n, before, n > before ? ": copying tools stop, or leave them out" : "");
     return 0;
 }
 

@@ -115,11 +115,14 @@ int judge_references(struct judge *judge, struct judgement *ret, struct err *err
                                    n_new, s->policy->max_references);
         return 0;
     }
-    ret->reason = arena_printf(
-        judge->arena, "%zu store path%s newly referenced, %s; allowedReferences: %s", n_new,
-        n_new == 1 ? " is" : "s are",
-        n_outside ? "some of them outside the closure" : "all reachable from it before",
-        s->policy->allowed || s->policy->disallowed ? "kept" : "not told");
+    if (n_new == 0)
+        ret->reason = "no store path is newly referenced";
+    else
+        ret->reason = arena_printf(
+            judge->arena, "%zu store path%s newly referenced, %s; allowedReferences: %s", n_new,
+            n_new == 1 ? " is" : "s are",
+            n_outside ? "some of them outside the closure" : "all reachable from it before",
+            s->policy->allowed || s->policy->disallowed ? "kept" : "not told");
     return 0;
 }
 

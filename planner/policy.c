@@ -14,8 +14,13 @@ static const char *default_stores[] = {"/nix/store", "/gnu/store"};
     .small_graph = 5, .min_saving = 20, .reader_saving = 30, .min_percent = 20, .lift_saving = 8,  \
     .store = default_stores, .n_stores = ARRAY_LEN(default_stores)
 
-/* Where the policy "resolver" expects its library; a file may say another path. */
-#define RESOLVER_PATH "/usr/local/lib/stormlint/resolver.so"
+/*
+ * RESOLVER_PATH comes from the Makefile: where this installation's "make install-resolver" puts the
+ * library. The policy "resolver" by its name means that one; a file must say where the target has it.
+ */
+#ifndef RESOLVER_PATH
+#error "RESOLVER_PATH: where make install-resolver puts the library"
+#endif
 
 #define RESOLVER      "resolver" /* a reader that is no loader */
 #define POLICY_SCHEMA "stormlint-policy/1"
