@@ -1,4 +1,4 @@
-# An audit of a closure as a derivation, for Hydra or by hand (docs/readers/hydra.md):
+# An audit of a closure as a derivation, for Hydra or by hand (docs/for-hydra.md):
 #
 #   mkStormAudit { name = "desktop"; roots = [ config.system.build.toplevel ]; budget = 200; }
 #

@@ -1,5 +1,5 @@
 # services.stormlint: the service, scans of stores and audits of closures by the clock
-# (docs/readers/hydra.md). The unit is tools/stormlint.service in this language.
+# (docs/for-hydra.md). The unit is tools/stormlint.service in this language.
 {
   config,
   lib,

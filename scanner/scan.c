@@ -266,6 +266,19 @@ static int read_packages(struct scan *scan, struct err *err)
     return r;
 }
 
+/* What is registered and about to be read is not to be collected meanwhile, where that is possible. */
+static void hold_queued(struct scan *scan)
+{
+    const char **base = arena_calloc(&scan->arena, scan->n_jobs + 1, sizeof(*base));
+    size_t n = 0;
+
+    for (size_t i = 0; scan->result->registered && i < scan->n_jobs; i++)
+        if (scan->candidate[scan->job[i]].path)
+            base[n++] = scan->candidate[scan->job[i]].base;
+    if (n)
+        scan->roots = temp_roots_hold(scan->options->root, scan->options->store, base, n);
+}
+
 /* ---- afterwards */
 
 static int add_told_reference(void *data, uint32_t from, uint32_t to, struct err *err)
@@ -407,6 +420,8 @@ static int run_passes(struct scan *scan, struct err *err)
     if (r == 0)
         r = queue_wanted(scan, err);
     if (r == 0)
+        hold_queued(scan);
+    if (r == 0)
         r = read_packages(scan, err);
     return r < 0 ? r : finish(scan, err);
 }
@@ -423,6 +438,7 @@ int scan_run(struct db *db, const struct scan_options *options, struct scan_resu
     if (r == 0)
         r = run_passes(&scan, err);
     index_close(scan.index);
+    temp_roots_drop(scan.roots);
     if (scan.store_fd >= 0)
         (void)close(scan.store_fd);
     intern_free(scan.bases);

@@ -7,6 +7,7 @@
 #include "scanner/closure_file.h"
 #include "scanner/index.h"
 #include "scanner/scan.h"
+#include "scanner/temp_roots.h"
 
 /* What a reader is told about a package. */
 struct job {
@@ -45,6 +46,7 @@ struct scan {
     struct candidate *candidate;
     size_t n_candidates, size_candidates;
 
+    struct temp_roots *roots; /* of what is read; NULL: not held */
     struct closure_file told; /* by the closure file, or by Spack's packages */
     struct nix_db nix;
     uint32_t *by_nix_id; /* candidate number + 1 by the database's id */
