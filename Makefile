@@ -4,6 +4,7 @@
 #   make demo            a store, its worst offenders, a trace, a plan  [STORE=DIR PROGRAM=FILE]
 #   make test            everything CI runs; closes with "N passed, N failed"
 #   make test-nix        what touches Nix, with another one than the machine's: NIX=DIR of its programs
+#   make acceptance-nixpkgs  the article's two programs, built from nixpkgs (a Nix with network; hours)
 #   make bench-http      what a request costs, beside a bare server; bench-http-scan: 200 clients for a
 #                        minute while scans are under way
 #   make bench-web       how soon the dashboard is seen, with 10,000 programs
@@ -259,6 +260,10 @@ test: deps
 test-nix: all resolver
 	@NIX='$(abspath $(NIX))' tests/closures/run $(O)
 	@NIX='$(abspath $(NIX))' tests/nix/run $(O)
+
+.PHONY: acceptance-nixpkgs
+acceptance-nixpkgs:
+	@tools/acceptance-nixpkgs
 
 # random trees under the real loader: make fuzz-loader SEED=1 COUNT=10000 [LOADER=FILE]
 fuzz-loader: $(O)/tests/random

@@ -200,4 +200,5 @@ in
     '';
   };
   inherit app glibc l0 rest;
+  appBuild = source + compile "$out";
 }

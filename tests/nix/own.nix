@@ -59,6 +59,22 @@ in
   };
   auditAgainst = audit { against = "${audit { budget = 1000; }}/audit.ndjson"; };
 
+  # nixpkgs as nix/acceptance.nix takes it, with programs of the right names
+  acceptance = pkgs // builtins.listToAttrs (map
+    (program:
+      let
+        make = args: packages.app args // { overrideAttrs = f: make (args // f args); };
+      in
+      {
+        inherit (program) name;
+        value = make {
+          nativeBuildInputs = [ ];
+          stormlintApply = "";
+          build = packages.appBuild + "\nln -s app $out/bin/${program.value}\n";
+        };
+      })
+    [ { name = "imagemagick"; value = "magick"; } { name = "devenv"; value = "devenv"; } ]);
+
   # evaluated only: what a flake and the files without one offer
   evaluated =
     let
