@@ -1,100 +1,9 @@
 // What the pages show and do.
-
 import { mkdirSync, readFileSync } from 'node:fs';
-import { chromium } from '../../build/npm/node_modules/playwright-core/index.mjs';
+import { launch, NARROW, Scene } from './scene.mjs';
 import { dir, FOREIGN, makeStore, pause, Service, STORMY, scan, tree } from './store.mjs';
 
 /** @typedef {import('./suite.mjs').Report} Report */
-/** @typedef {import('playwright-core').Page} Page */
-
-const ARGS = [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-];
-const WIDE = { width: 1280, height: 900 };
-const NARROW = { width: 360, height: 740 };
-const AXE = readFileSync('build/npm/node_modules/axe-core/axe.min.js', 'utf8');
-
-/** What a test is given. */
-class Scene {
-    /** @param {Report} t @param {any} options */
-    constructor(t, options) {
-        this.t = t;
-        Object.assign(this, options);
-        this.build = /** @type {string} */ (options.build);
-        this.screens = /** @type {string} */ (options.screens);
-        this.scratch = /** @type {string} */ (options.scratch);
-        /** @type {any} */
-        this.browser = null;
-        /** @type {Service} */
-        this.service = /** @type {any} */ (null);
-    }
-
-    /**
-     * A page that must say nothing on its console, and ask nobody but the service.
-     * @param {string} path @param {any} [how] @returns {Promise<Page>}
-     */
-    async open(path, how = {}) {
-        const { silent = true, url = this.service.url, ...context } = how;
-        const browser = await this.browser.newContext({ viewport: WIDE, ...context });
-        const page = await browser.newPage();
-        page.on('request', (/** @type {any} */ request) => {
-            if (!/^(data|blob):/.test(request.url()))
-                this.t.check(request.url().startsWith(url), `${path} asks ${request.url()}`);
-        });
-        page.on('pageerror', (/** @type {any} */ error) =>
-            this.t.check(false, `${path}: ${error.stack}`),
-        );
-        page.on('console', (/** @type {any} */ said) => {
-            if (silent && /error|warning/.test(said.type()))
-                this.t.check(false, `${path}: on the console: ${said.text()}`);
-        });
-        await page.goto(url + path);
-        await this.settled(page);
-        return page;
-    }
-
-    /** Nothing is loading any more. @param {Page} page */
-    async settled(page) {
-        await page.waitForFunction(
-            () => document.querySelector('main') && !document.querySelector('main .pulse'),
-            undefined,
-            { timeout: 20000 },
-        );
-    }
-
-    /**
-     * No finding of axe, nothing wider than the window.
-     * @param {Page} page @param {string} name @param {any} [options] for axe: which rules
-     */
-    async look(page, name, options = {}) {
-        if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
-        const found = await page.evaluate(
-            (how) =>
-                /** @type {any} */ (globalThis).axe.run({ ...how, resultTypes: ['violations'] }),
-            options,
-        );
-        const said = found.violations.map(
-            (/** @type {any} */ v) =>
-                `${v.impact} ${v.id}: ${v.help}: ${v.nodes[0].html.slice(0, 200)} ${v.nodes[0].failureSummary}`,
-        );
-        this.t.check(!said.length, `${name}: axe: ${said.join('\n')}`);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        this.t.check(wide <= 0, `${name}: ${wide} pixels wider than the window`);
-        await page.screenshot({ path: `${this.screens}/${name}.png`, fullPage: true });
-    }
-
-    /** @param {Page} page */
-    async close(page) {
-        await page.context().close();
-    }
-}
 
 /** @type {Record<string, (s: Scene) => Promise<void>>} */
 const tests = {
@@ -226,8 +135,8 @@ const tests = {
         const path = `/programs/${await idOf(s, STORMY)}`;
         const page = await s.open(path);
         const text = async (/** @type {string} */ part) =>
-            (await page.locator(part).textContent()) ?? '';
-        const { storm } = await s.service.json(`${path}/trace`.replace('/programs', '/programs'));
+            (await page.locator(part).first().textContent()) ?? '';
+        const { storm } = await s.service.json(`${path}/trace`);
         s.t.check((await text('.figures')).includes(String(storm.failed_opens)), 'failed opens');
         s.t.check((await text('main')).includes('predicted'), 'predictions are called so');
         const edges = page.locator('.tree .edge:not(.legend-row)');
@@ -239,6 +148,13 @@ const tests = {
         s.t.check(
             /miss/.test(await text('.calls')) && /hit/.test(await text('.calls')),
             'calls, miss and hit',
+        );
+        const third = edges.filter({ hasText: 'libpart3.so.3' });
+        await third.getByRole('button', { name: /calls?$/ }).click();
+        const skipped = page.locator('.calls li').filter({ hasText: 'skipped' });
+        s.t.check(
+            /arm-1.0.*runpath: /.test((await skipped.textContent()) ?? ''),
+            'a file that is not taken, and why',
         );
         s.t.check(/ENOENT, runpath/.test(await text('.calls')), 'why, and the stage');
         await page.getByRole('button', { name: 'What stormy asked for' }).click();
@@ -607,7 +523,7 @@ async function idOf(s, path) {
 /** @param {Report} t @param {any} options */
 export async function pages(t, options) {
     const s = new Scene(t, options);
-    s.browser = await chromium.launch({ executablePath: options.browser, args: ARGS });
+    s.browser = await launch(options.browser);
     try {
         makeStore(s.build, s.scratch, tree(false));
         scan(s.build, s.scratch);

@@ -11,10 +11,17 @@ export const dir = (/** @type {number} */ n) =>
     `/nix/store/00000000000000000000000000${String(n).padStart(4, '0')}ib-part${n}-1.${n}`;
 const soname = (/** @type {number} */ n) => `libpart${n}.so.${n}`;
 
-/** A program that storms: every library in a directory of its own, found in the last one. */
-function storm(/** @type {string} */ path, /** @type {number} */ n) {
+/** Of another machine: opened, and not taken. */
+const ARM = '/nix/store/00000000000000000000000000arm640-arm-1.0/lib';
+
+/**
+ * A program that storms: every library in a directory of its own, found in the last one.
+ * @param {string} path @param {number} n @param {string[]} [before] directories
+ */
+function storm(path, n, before = []) {
     const numbers = [...Array(n).keys()];
-    const runpath = [...numbers.map((i) => `${dir(i)}/lib`).reverse(), `${GLIBC}/lib`].join(':');
+    const dirs = numbers.map((i) => `${dir(i)}/lib`).reverse();
+    const runpath = [...before, ...dirs, `${GLIBC}/lib`].join(':');
     const needed = [...numbers.map(soname), 'libc.so.6'].map((name) => `needed=${name}`);
     return `program ${path} interp=${GLIBC}/lib/ld-linux-x86-64.so.2 ${needed.join(' ')} runpath=${runpath}`;
 }
@@ -43,7 +50,8 @@ export function tree(/** @type {boolean} */ later) {
         readFileSync('tests/server/tree', 'utf8').trimEnd(),
         ...parts,
         ...small,
-        storm(STORMY, LIBRARIES),
+        storm(STORMY, LIBRARIES, [ARM]),
+        `library ${ARM}/${soname(3)} soname=${soname(3)} machine=aarch64`,
         `program ${FOREIGN} interp=/lib64/ld-linux-x86-64.so.2 needed=libc.so.6`,
         storm(old, later ? LIBRARIES - 4 : 2),
         '',
