@@ -1,5 +1,6 @@
 """A store made with gcc: libraries that know their build, a C library of its own, a program."""
 
+import glob
 import os
 import re
 import shutil
@@ -59,11 +60,12 @@ def gcc(out, text, *flags):
 class Store:
     """hash-name/lib for every library; builds of one name differ by what their function returns."""
 
-    def __init__(self, scratch, build):
+    def __init__(self, scratch, build, libc=None):
+        """`libc`: a folder with another loader and its libc.so.6; None: the host's are taken."""
         self.dir = os.path.join(os.path.realpath(scratch), "store")
         self.build = build
         self.n = 0
-        self.libc = self.make_libc()
+        self.libc = self.take_libc(libc) if libc else self.make_libc()
         self.d1 = self.library("d1", "x", 1)
         self.d2 = self.library("d2", "x", 2)
         self.deep = self.library("deep", "z", 7)
@@ -92,6 +94,15 @@ class Store:
         shutil.copy(os.path.realpath(libc), os.path.join(at, "libc.so.6"))
         self.interp = os.path.join(at, os.path.basename(self.loader))
         shutil.copy(os.path.realpath(self.loader), self.interp)
+        return at
+
+    def take_libc(self, folder):
+        at = self.place("libc")
+        loader, = glob.glob(f"{folder}/ld-*.so*")
+        shutil.copy(f"{folder}/libc.so.6", at)
+        self.interp = os.path.join(at, os.path.basename(loader))
+        shutil.copy(loader, self.interp)
+        os.chmod(self.interp, 0o755)
         return at
 
     def library(self, place, name, value, *needs, at=None, run_path=None):

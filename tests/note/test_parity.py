@@ -181,21 +181,26 @@ def planned(store):
     return new
 
 
+def table(report, store, loader=""):
+    """Every situation on a store; `loader` is put before the names of tests."""
+    new = planned(store)
+    for name, value in LIBRARY_PATHS.items():
+        s = Situation(store, "lp")
+        report.test(f"{loader}LD_LIBRARY_PATH, {name}", library_path, s, new, value(s))
+    for name, env in PRELOADS.items():
+        s = Situation(store, "pre")
+        report.test(f"{loader}LD_PRELOAD, {name}", preload, s, new, env(s))
+    for kind in ("closure", "resolution"):
+        for name, (listed, expected) in LISTS.items():
+            s = Situation(store, "list")
+            report.test(f"{loader}{kind}, {name}", hand_made, s, listed(s), kind, expected)
+        for name, how in FATAL.items():
+            s = Situation(store, "fatal")
+            report.test(f"{loader}{kind}, fatal: {name}", fatal, s, kind, how)
+    for env in ({}, {"LD_LIBRARY_PATH": store.d2}, {"LD_LIBRARY_PATH": store.b2}):
+        report.test(f"{loader}DT_RPATH, {env}", rpath, Situation(store, "rpath"), env)
+
+
 def test(report, build):
     with tempfile.TemporaryDirectory(prefix="stormlint-note-") as scratch:
-        store = Store(scratch, build)
-        new = planned(store)
-        for name, value in LIBRARY_PATHS.items():
-            s = Situation(store, "lp")
-            report.test(f"LD_LIBRARY_PATH, {name}", library_path, s, new, value(s))
-        for name, env in PRELOADS.items():
-            s = Situation(store, "pre")
-            report.test(f"LD_PRELOAD, {name}", preload, s, new, env(s))
-        for kind in ("closure", "resolution"):
-            for name, (listed, expected) in LISTS.items():
-                s = Situation(store, "list")
-                report.test(f"{kind}, {name}", hand_made, s, listed(s), kind, expected)
-            for name, how in FATAL.items():
-                report.test(f"{kind}, fatal: {name}", fatal, Situation(store, "fatal"), kind, how)
-        for env in ({}, {"LD_LIBRARY_PATH": store.d2}, {"LD_LIBRARY_PATH": store.b2}):
-            report.test(f"DT_RPATH, {env}", rpath, Situation(store, "rpath"), env)
+        table(report, Store(scratch, build))
