@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 1024 }; /* of all patterns together: more phases than that nobody starts */
+/* Of all patterns together: a policy may come from anybody, and dlopens are simulated one by one. */
+enum { FILES_MAX = 1024, LISTED_MAX = 4096 };
 
 struct paths {
     struct arena *arena;
@@ -40,7 +41,8 @@ static bool is_pattern(const char *text)
 }
 
 /* One component after the other: each path so far becomes those that the component leads to. */
-static struct paths expand(struct world *world, struct arena *arena, const char *path)
+static struct paths expand(struct world *world, struct arena *arena, const char *path,
+                           size_t *n_listed)
 {
     struct paths paths = {.arena = arena};
     char *rest = arena_strdup(arena, path), *save = NULL, *part;
@@ -57,6 +59,8 @@ static struct paths expand(struct world *world, struct arena *arena, const char 
                 add(&next, arena_printf(arena, "%s/%s", paths.path[i], part));
                 continue;
             }
+            if ((*n_listed)++ >= LISTED_MAX)
+                break;
             at = world_walk(world, NULL, *paths.path[i] ? paths.path[i] : "/");
             if (!at.error && world_list(world, at.node, look_at, &listing) < 0)
                 continue; /* what cannot be listed has no files that could be known */
@@ -71,7 +75,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct paths files_of(const struct subject *s, const char *name)
+static struct paths files_of(const struct subject *s, const char *name, size_t *n_listed)
 {
     struct paths paths = {.arena = s->arena}, all;
 
@@ -84,7 +88,7 @@ static struct paths files_of(const struct subject *s, const char *name)
         add(&paths, name);
         return paths;
     }
-    all = expand(s->base, s->arena, name);
+    all = expand(s->base, s->arena, name, n_listed);
     for (size_t i = 0; i < all.n; i++)
         if (!world_walk(s->base, NULL, all.path[i]).error)
             add(&paths, all.path[i]);
@@ -96,15 +100,16 @@ static struct paths files_of(const struct subject *s, const char *name)
 void plugins_find(const struct subject *s, struct dlopen_call **ret_call, size_t *ret_n)
 {
     struct dlopen_call *call = NULL;
-    size_t n = 0;
+    size_t n = 0, n_listed = 0;
 
-    for (size_t i = 0; s->kind == SUBJECT_PROGRAM && i < s->policy->n_plugins; i++) {
+    for (size_t i = 0; s->kind == SUBJECT_PROGRAM && i < s->policy->n_plugins && n < FILES_MAX;
+         i++) {
         char *name = arena_strdup(s->arena, s->policy->plugins[i]), *at = strrchr(name, '@');
         struct paths files;
 
         if (at)
             *at++ = '\0';
-        files = files_of(s, name);
+        files = files_of(s, name, &n_listed);
         for (size_t k = 0; k < files.n && n < FILES_MAX; k++) {
             call = arena_grow(s->arena, call, n, sizeof(*call));
             call[n++] = (struct dlopen_call){files.path[k], at};

@@ -182,6 +182,24 @@ static void notes_say_where_libraries_are(void **state UNUSED)
     }
 }
 
+/* A policy may come from anybody: what its patterns cost is bounded. */
+static void plugins_are_bounded(void **state UNUSED)
+{
+    enum { MANY = 1500 };
+    static const char *pattern[MANY];
+    struct store *store = store_new();
+    struct subject s;
+
+    add(store, notes[0].more);
+    for (size_t i = 0; i < MANY; i++)
+        pattern[i] = i % 2 ? "/*/*/*/*/*/*" : "*/*";
+    store->policy.plugins = pattern;
+    store->policy.n_plugins = MANY;
+    store_subject(store, "app/bin/app", &s);
+    assert_in_range(s.n_dlopens, 1, 1024);
+    store_free(store);
+}
+
 /* ---- gates */
 
 static const struct shut {
@@ -372,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_say_where_libraries_are),
+        cmocka_unit_test(plugins_are_bounded),
         cmocka_unit_test(gates_are_shut_for_what_they_ask_about),
         cmocka_unit_test(requests_open_them),
         cmocka_unit_test(old_glibc_is_left_alone),
