@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 20000,
+    WAIT_MS = 60000,
     SILENCE_MS = 5, /* what waits for more is closed by the client */
 };
 
@@ -52,7 +52,7 @@ static void start(void)
         http_start(&(struct http_options){.fd = listener(),
                                           .ops = &service_ops,
                                           .data = service,
-                                          .timeout_s = 1}, /* for what is never completed */
+                                          .timeout_s = 10}, /* for what is never completed */
                    &http, &err) < 0)
         abort();
     service_set_http(service, http);
