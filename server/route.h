@@ -72,6 +72,7 @@ enum {
     ROUTE_FRESH = 16,   /* differs from one call to the next: no tag, not kept */
     ROUTE_AUDIT = 64,   /* about audits: takes the snapshot if there is one */
     ROUTE_STEADY = 256, /* says nothing of the snapshot's plans: the same while they are made */
+    ROUTE_WARMED = 512, /* brisk as soon as what is heavy in the snapshot has been made */
     ROUTE_BRISK = 128,  /* slow, but never for long: a worker is kept for these */
     ROUTE_PAGE = 32,    /* a page for people or a file of it: not in the description */
 };

@@ -180,12 +180,18 @@ static void warm(struct snapshot *snap)
     const struct directories *directories;
     const struct audit *audit;
     struct view *view = snapshot_take(snap);
-    struct err ignored;
+    int r = -EAGAIN;
+    struct err ignored = {0};
 
-    if (view)
-        snapshot_give(snap, view, directories_all(snap, view, &directories, &ignored) == -EIO);
-    if (snapshot_audit(snap, &audit, &ignored) < 0)
-        log_debug("the new snapshot is not linted yet: %s", ignored.text);
+    if (view) {
+        r = directories_all(snap, view, &directories, &ignored);
+        snapshot_give(snap, view, r == -EIO);
+    }
+    if (r == 0)
+        r = snapshot_audit(snap, &audit, &ignored);
+    if (r < 0)
+        log_debug("not all of the new snapshot is made: %s", ignored.text);
+    __atomic_store_n(&snap->warm, r == 0, __ATOMIC_RELEASE);
 }
 
 static struct snapshot *take_pending(struct service *s, int64_t made_before)

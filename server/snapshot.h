@@ -90,6 +90,7 @@ struct snapshot {
     struct kept *kept;
     size_t kept_bytes;
 
+    bool warm;                       /* atomic: both of what follows are there */
     pthread_mutex_t heavy_lock;      /* held while it is made */
     struct directories *directories; /* server/directory.h; NULL: nobody has asked yet */
     pthread_mutex_t audit_lock;      /* likewise */

@@ -128,12 +128,19 @@ static void finish(struct tasks *tasks, struct task *task, struct result *result
     task_free(task);
 }
 
+static bool is_brisk(const struct query *query)
+{
+    return query->route->flags & ROUTE_BRISK ||
+           (query->route->flags & ROUTE_WARMED && query->snapshot &&
+            __atomic_load_n(&query->snapshot->warm, __ATOMIC_ACQUIRE));
+}
+
 /* With the lock held: the first one that nobody has begun and this worker takes. */
 static struct task *next_task(const struct tasks *tasks, bool brisk_only)
 {
     struct task *task = tasks->first;
 
-    while (task && (task->begun || (brisk_only && !(task->query.route->flags & ROUTE_BRISK))))
+    while (task && (task->begun || (brisk_only && !is_brisk(&task->query))))
         task = task->next_task;
     return task;
 }
