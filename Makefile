@@ -284,7 +284,7 @@ mutate:
 
 ## Style and architecture
 
-SRC := $(sort $(wildcard main*.c no_db.c $(LAYERS:%=%/*.c) resolver/module/*.c tests/*.c tests/*/*.c))
+SRC := $(sort $(wildcard main*.c no_*.c $(LAYERS:%=%/*.c) resolver/module/*.c tests/*.c tests/*/*.c))
 HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) resolver/module/*.h tests/*.h tests/*/*.h))
 SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 

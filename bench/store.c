@@ -30,7 +30,8 @@ static const char CREATE[] =
     "ultimate INTEGER, sigs TEXT, ca TEXT);"
     "CREATE TABLE IF NOT EXISTS Refs (referrer INTEGER NOT NULL, reference INTEGER NOT NULL, "
     "PRIMARY KEY (referrer, reference));";
-static const char ADD_PATH[] = "INSERT INTO ValidPaths VALUES (?, ?, ?, 0, NULL, 8000, 1, NULL, NULL)";
+static const char ADD_PATH[] =
+    "INSERT INTO ValidPaths VALUES (?, ?, ?, 0, NULL, 8000, 1, NULL, NULL)";
 static const char ADD_REF[] = "INSERT INTO Refs VALUES (?, ?)";
 
 struct package {
@@ -135,7 +136,8 @@ static void write_library(struct package *p, uint32_t i)
         dyn[n++] = (struct elf_dyn){DT_NEEDED, library_name(p, p->number, i - 1), 0};
     for (size_t k = 0; k < p->n_dependencies; k++)
         if (below(p, DEPENDENCIES) == 0)
-            dyn[n++] = (struct elf_dyn){DT_NEEDED, library_name(p, p->dependency[k], below(p, 2)), 0};
+            dyn[n++] =
+                (struct elf_dyn){DT_NEEDED, library_name(p, p->dependency[k], below(p, 2)), 0};
     if (p->number) {
         dyn[n++] = (struct elf_dyn){DT_NEEDED, "libc.so.6", 0};
         dyn[n++] = (struct elf_dyn){DT_RUNPATH, p->run_path, 0};
@@ -153,7 +155,8 @@ static void write_program(struct package *p)
     dyn[n++] = (struct elf_dyn){DT_NEEDED, library_name(p, p->number, below(p, 2)), 0};
     for (size_t i = 0; i < p->n_dependencies; i++)
         if (below(p, 2))
-            dyn[n++] = (struct elf_dyn){DT_NEEDED, library_name(p, p->dependency[i], below(p, 3)), 0};
+            dyn[n++] =
+                (struct elf_dyn){DT_NEEDED, library_name(p, p->dependency[i], below(p, 3)), 0};
     dyn[n++] = (struct elf_dyn){DT_NEEDED, "libc.so.6", 0};
     dyn[n++] = (struct elf_dyn){DT_RUNPATH, p->run_path, 0};
     write_file(p, "bin", arena_printf(&p->arena, "program%u", p->number), &spec, dyn, n);
@@ -187,8 +190,8 @@ static void register_package(struct package *p, struct db *db)
     must(s != NULL, "database");
     stmt_bind_int(s, 1, p->number + 1);
     stmt_bind_text(s, 2, arena_printf(&p->arena, STORE "/%s", base_name(&p->arena, p->number)));
-    stmt_bind_text(s, 3, arena_printf(&p->arena, "sha256:%064llx",
-                                      (unsigned long long)mix(p->number + 7ull)));
+    stmt_bind_text(
+        s, 3, arena_printf(&p->arena, "sha256:%064llx", (unsigned long long)mix(p->number + 7ull)));
     must(stmt_run(s, &err) == 0, err.text);
     for (size_t i = 0; i < p->n_dependencies + 2; i++) {
         const uint32_t to = i < p->n_dependencies    ? p->dependency[i]
@@ -228,8 +231,8 @@ static void write_package(int store_fd, struct db *db, uint32_t number, uint32_t
 
 int main(int argc, char **argv)
 {
-    static const char *const dirs[] = {"", "/nix", STORE, "/nix/var", "/nix/var/nix",
-                                       "/nix/var/nix/db"};
+    static const char *const dirs[] = {"",         "/nix",         STORE,
+                                       "/nix/var", "/nix/var/nix", "/nix/var/nix/db"};
     CLEANUP(arena_release) struct arena arena = {0};
     CLEANUP(db_closep) struct db *db = NULL;
     const uint32_t libraries = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 4;

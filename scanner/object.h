@@ -78,8 +78,8 @@ struct ldso {
     enum note_reader reads_note; /* told by its strings and constants */
     const char **system_dirs;    /* in search order, each ending in '/' */
     size_t n_system_dirs;
-    const char *cache;   /* "/etc/ld.so.cache"; NULL: none found */
-    bool cache_first;    /* asks the cache before run paths, as Guix's does; laid over, never read */
+    const char *cache; /* "/etc/ld.so.cache"; NULL: none found */
+    bool cache_first;  /* asks the cache before run paths, as Guix's does; laid over, never read */
     const char *preload; /* "/etc/ld.so.preload"; NULL: none found */
     const char *lib;     /* what $LIB stands for */
     const char *source;  /* where the version was read: "file", "path"; NULL: unknown */

@@ -158,8 +158,8 @@ static void a_directory_that_may_not_be_searched_keeps_its_say(void **state UNUS
         if (*method == METHOD_NOTE_OWN)
             assert_true(str_starts(list_of(&b, "libfoo.so"), "?/run/later:="));
         else
-            assert_true(str_starts(edits_find(&b.edits, EDIT_RUN_PATH, NULL)->run_path,
-                                   "/run/later:"));
+            assert_true(
+                str_starts(edits_find(&b.edits, EDIT_RUN_PATH, NULL)->run_path, "/run/later:"));
         assert_string_equal(gate_of(&b, METHOD_ABSOLUTE_OWN), "outside-store");
         assert_int_equal(judge(&b, *method, "same-libraries"), VERDICT_PASS);
         tear_down(&b);
