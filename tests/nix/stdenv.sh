@@ -98,7 +98,7 @@ fixup() {
 # nixpkgs' phases for what has a Makefile, or a buildPhase of its own
 patchShebangs() { :; }
 
-# shellcheck disable=SC2086,SC2128,SC2154 # lists of words; what the derivation sets
+# shellcheck disable=SC2086,SC2128,SC2154,SC2206 # lists of words; what the derivation sets
 phases() {
     local -a flags
     if [[ -n ${NIX_ATTRS_SH_FILE:-} ]]; then flags=("${makeFlags[@]}"); else flags=(${makeFlags:-}); fi
