@@ -68,7 +68,7 @@ static int become_net(struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     char path[PATH_MAX];
-    char **argv;
+    char **argv = NULL;
     int r = find_net(path, err);
 
     if (r == 0)

@@ -204,11 +204,8 @@ int json_line_end(struct json_line *line, struct err *err)
 
 int json_print(const json_t *value, FILE *to, bool indented, struct err *err)
 {
-    struct json_line line __attribute__((uninitialized));
+    struct json_line line = {.to = to};
 
-    line.to = to;
-    line.n = 0;
-    line.failed = false;
     add_value(&line, value, indented ? JSON_INDENT(2) : JSON_COMPACT);
     return finish(&line, err);
 }

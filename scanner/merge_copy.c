@@ -58,7 +58,7 @@ static int map_id(struct input *input, struct id_map *map, struct dictionary *to
                   enum merge_sql_id text, int64_t id, int64_t *ret_id, struct err *err)
 {
     int64_t *slot = map_slot(map, id);
-    struct stmt *row;
+    struct stmt *row = NULL;
     int r;
 
     if (!slot)
@@ -93,7 +93,7 @@ static int map_text(struct input *input, const char *at, map_function *map, stru
     str_add(ret_list, "");
     while (*at) {
         char *end;
-        int64_t id;
+        int64_t id = 0;
         int r;
 
         if (!isdigit((unsigned char)*at)) {
@@ -115,7 +115,7 @@ static int map_run_path(struct input *input, int64_t id, int64_t *ret_id, struct
     CLEANUP(arena_release) struct arena arena = {0};
     int64_t *slot = map_slot(&input->run_path, id);
     struct str list = {.arena = &arena};
-    struct stmt *row;
+    struct stmt *row = NULL;
     int r;
 
     if (!slot)
@@ -186,23 +186,6 @@ static int map_packed_run_path(void *data, int64_t id, int64_t *ret_id)
     return map_run_path(mapping->input, id, ret_id, mapping->err);
 }
 
-static int map_packed(struct input *input, struct stmt *to, int at, struct stmt *row, int column,
-                      struct arena *arena, struct err *err)
-{
-    struct mapping mapping = {input, err};
-    const struct packed_maps maps = {map_packed_name, map_packed_run_path, &mapping};
-    struct str packed = {.arena = arena};
-    size_t size;
-    const unsigned char *bytes = stmt_blob(row, column, &size);
-    int r;
-
-    str_add(&packed, "");
-    r = pack_mapped(&packed, (struct packed){bytes, bytes + size}, &maps);
-    if (r == 0)
-        stmt_bind_blob(to, at, packed.text, packed.len);
-    return r;
-}
-
 /* ---- one package */
 
 /* A package on its way: where its rows go. */
@@ -230,6 +213,23 @@ static void bind_row(struct stmt *to, struct stmt *row)
         stmt_bind_column(to, i + 1, row, i);
 }
 
+static int map_packed(struct moving *m, struct stmt *to, int at, struct stmt *row, int column,
+                      struct err *err)
+{
+    struct mapping mapping = {m->input, err};
+    const struct packed_maps maps = {map_packed_name, map_packed_run_path, &mapping};
+    struct str packed = {.arena = &m->arena};
+    size_t size;
+    const unsigned char *bytes = stmt_blob(row, column, &size);
+    int r;
+
+    str_add(&packed, "");
+    r = pack_mapped(&packed, (struct packed){bytes, bytes + size}, &maps);
+    if (r == 0)
+        stmt_bind_blob(to, at, packed.text, packed.len);
+    return r;
+}
+
 static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
 {
     struct index *index = m->input->merge->index;
@@ -250,7 +250,7 @@ static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
     stmt_bind_int(to, 5, n);
     stmt_bind_column(to, 6, row, 4);
     stmt_bind_int(to, 8, m->places ? 0 : stmt_int(row, 6));
-    r = map_packed(m->input, to, 7, row, 5, &m->arena, err);
+    r = map_packed(m, to, 7, row, 5, err);
     return r < 0 ? r : stmt_run(to, err);
 }
 

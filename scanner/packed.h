@@ -26,7 +26,7 @@ enum packed_rows {
 /* ---- writing */
 
 void pack_number(struct str *to, uint64_t number);
-void pack_header(struct str *to, const struct object *object);
+void pack_header(struct str *to, const struct object *o);
 
 /* Add the numbers of one object. */
 void pack_object(struct str *to, const struct str *numbers);
@@ -50,8 +50,8 @@ MUST_CHECK int pack_mapped(struct str *to, struct packed objects, const struct p
 
 uint64_t packed_number(struct packed *packed);
 
-/* The members of the header; the rest of *ret_object stays as it is. Returns enum packed_rows. */
-unsigned packed_header(struct packed *packed, struct object *ret_object);
+/* The members of the header; the rest of the object stays as it is. Returns enum packed_rows. */
+unsigned packed_header(struct packed *packed, struct object *o);
 
 /* The next object of a directory. False: there is none. */
 bool packed_next(struct packed *objects, struct packed *ret_numbers);
