@@ -124,6 +124,11 @@ char *str_join(struct arena *arena, const char *dir, const char *name)
     return path;
 }
 
+const char *str_count(size_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

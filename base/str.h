@@ -26,6 +26,9 @@ char *str_join(struct arena *arena, const char *dir, const char *name);
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 
+/* The word that goes with a number: `one` for 1, else `many`. */
+const char *str_count(size_t n, const char *one, const char *many);
+
 /* True when both are NULL or both are equal strings. */
 bool str_same(const char *a, const char *b);
 

@@ -298,7 +298,8 @@ static void list_run_path(const struct plan_view *view, const struct edit *e)
     const char **component;
     size_t n = run_path_split(view->arena, e->run_path, &component), i;
 
-    fprintf(view->to, "    run path   %zu directories, the old ones last and complete:\n", n);
+    fprintf(view->to, "    run path   %zu director%s, the old ones last and complete:\n", n,
+            str_count(n, "y", "ies"));
     for (i = 0; i < n && (view->explain || i < NAMES_SHOWN); i++)
         fprintf(view->to, "               %s\n", shown(view, component[i]));
     if (i < n)

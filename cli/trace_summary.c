@@ -181,8 +181,9 @@ void trace_text_summary(const struct trace_view *view)
     fputc('\n', view->to);
     if (t->exit != EXIT_NOT_DYNAMIC && t->exit != EXIT_NO_LOADER) {
         storm_line(view, "Start-up", &t->storm);
-        fprintf(view->to, "%u objects in memory, %u directories visited\n", t->storm.objects,
-                t->storm.directories);
+        fprintf(view->to, "%u object%s in memory, %u director%s visited\n", t->storm.objects,
+                str_count(t->storm.objects, "", "s"), t->storm.directories,
+                str_count(t->storm.directories, "y", "ies"));
     }
     dlopens_line(view);
     exit_line(view);

@@ -238,8 +238,8 @@ void check_rpath_legacy_tag(struct check *check)
 
     if (o->rpath && !o->runpath)
         report_object(check, check->object, NULL,
-                      "DT_RPATH of %zu directories: it beats LD_LIBRARY_PATH and is inherited",
-                      check->n_components);
+                      "DT_RPATH of %zu director%s: it beats LD_LIBRARY_PATH and is inherited",
+                      check->n_components, str_count(check->n_components, "y", "ies"));
 }
 
 /* What is hardly meant in a run path; NULL: nothing. */

@@ -133,18 +133,19 @@ struct growth {
     size_t string_bytes, entries;            /* of files: string table, dynamic section */
 };
 
+/* The farm's own, and those below it; the folder above is the package's, and farms share it. */
 static size_t count_directories(const struct edit *farm)
 {
-    const char *last = "";
-    size_t i, n = 1, len;
+    const char *last = "", *at;
+    size_t i, k, n = 1;
 
     /* links are sorted: those of one sub-directory follow each other */
     for (i = 0; i < farm->n_links; i++) {
-        len = (size_t)(str_base(farm->link[i].name) - farm->link[i].name);
-        if (len && (strncmp(farm->link[i].name, last, len) != 0 || last[len] == '\0'))
+        for (k = 0; last[k] && farm->link[i].name[k] == last[k]; k++)
+            ;
+        for (at = farm->link[i].name + k; (at = strchr(at, '/')); at++)
             n++;
-        if (len)
-            last = farm->link[i].name;
+        last = farm->link[i].name;
     }
     return n;
 }
@@ -225,10 +226,12 @@ int judge_size(struct judge *judge, struct judgement *ret, struct err *err)
                        : VERDICT_PASS;
     ret->reason = arena_printf(
         judge->arena,
-        "%zu inodes (%zu links, %zu directories; targets %zu bytes); the program's strings grow by "
-        "%zu bytes, its dynamic section by %zu entr%s",
-        g.links + g.directories, g.links, g.directories, g.target_bytes, g.string_bytes, g.entries,
-        g.entries == 1 ? "y" : "ies");
+        "%zu inode%s (%zu link%s, %zu director%s; targets %zu byte%s); the program's strings grow "
+        "by %zu byte%s, its dynamic section by %zu entr%s",
+        g.links + g.directories, str_count(g.links + g.directories, "", "s"), g.links,
+        str_count(g.links, "", "s"), g.directories, str_count(g.directories, "y", "ies"),
+        g.target_bytes, str_count(g.target_bytes, "", "s"), g.string_bytes,
+        str_count(g.string_bytes, "", "s"), g.entries, str_count(g.entries, "y", "ies"));
     return 0;
 }
 

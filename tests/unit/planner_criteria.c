@@ -290,7 +290,7 @@ static void size(void **state UNUSED)
     propose(&b, METHOD_FARM_LIFTED);
     j = judge(&b, METHOD_FARM_LIFTED, "size");
     assert_int_equal(j->verdict, VERDICT_PASS);
-    assert_true(str_starts(j->reason, "6 inodes (5 links, 1 directories;"));
+    assert_true(str_starts(j->reason, "6 inodes (5 links, 1 directory;"));
     assert_non_null(strstr(j->reason, "by 3 entries")); /* d, e and the loader */
     store_free(b.store);
 }
