@@ -3,17 +3,24 @@
  *
  *	propose [BREAK...] METHOD PROGRAM CRITERION STORE
  *
- * METHOD: farm-own, farm-lifted, absolute-own, absolute-lifted. The program is edited in place, its
- * farm is made. Prints the criterion's verdict. BREAK spoils the proposal before it is judged:
+ * METHOD: farm-own, farm-lifted, absolute-own, absolute-lifted, note-own, note-closure. The program
+ * is edited in place, its farm is made. Prints the criterion's verdict, and on a second line why; a
+ * shut gate speaks for its criterion, but does not keep the file from being edited. BREAK spoils the
+ * proposal before it is judged, or asks more of it:
  *
  *	--swap			the first two needed names change places
  *	--link NAME=TARGET	the farm leads NAME there
  *	--run-path TEXT		the run path is this; @FARM stands for the farm
  *	--no-rename		versions keep the file names as built
+ *	--require		the policy requires the criterion, and no other
+ *	--bytes, --inodes, --references N	the policy's budgets
+ *	--cpu LEVEL		the CPU that the policy decides for
+ *	--resolver FILE		the policy has this resolver
  */
 #include "base/str.h"
 #include "planner/decide.h"
 #include "planner/elf_edit.h"
+#include "planner/gates.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +34,8 @@
 struct spoil {
     bool swap, no_rename;
     const char *link, *target, *run_path;
+    bool require;
+    struct policy policy;
 };
 
 static void die(const char *what, const char *why)
@@ -37,8 +46,9 @@ static void die(const char *what, const char *why)
 
 static enum method find_method(const char *name)
 {
-    static const char *const names[] = {"none", "farm-own", "farm-lifted", "absolute-own",
-                                        "absolute-lifted"};
+    static const char *const names[] = {"none",         "farm-own",        "farm-lifted",
+                                        "absolute-own", "absolute-lifted", "note-own",
+                                        "note-closure"};
     size_t i;
 
     for (i = 1; i < ARRAY_LEN(names); i++)
@@ -149,6 +159,13 @@ static void edit_file(struct arena *arena, const struct subject *s, const struct
         else if (e->kind == EDIT_VERNEED) {
             change.renames = e->renames;
             change.n_renames = e->n_renames;
+        } else if (e->kind == EDIT_NOTE) {
+            change.note = NOTE_SET;
+            change.descriptor = e->note;
+        } else if (e->kind == EDIT_CLOSURE) {
+            change.closure = NOTE_SET;
+            change.closure_descriptor = e->note;
+            change.audit = e->audit;
         }
     }
     fd = open(s->path, O_RDWR | O_CLOEXEC);
@@ -166,6 +183,37 @@ static void edit_file(struct arena *arena, const struct subject *s, const struct
 
 /* ---- */
 
+enum { OPT_REQUIRE = 0x200, OPT_BYTES, OPT_INODES, OPT_REFERENCES, OPT_CPU, OPT_RESOLVER };
+
+static bool read_policy(int c, struct spoil *ret)
+{
+    struct policy *p = &ret->policy;
+
+    switch (c) {
+    case OPT_REQUIRE:
+        ret->require = true;
+        return true;
+    case OPT_BYTES:
+        p->max_bytes = (uint32_t)strtoul(optarg, NULL, 10);
+        return true;
+    case OPT_INODES:
+        p->max_inodes = (uint32_t)strtoul(optarg, NULL, 10);
+        return true;
+    case OPT_REFERENCES:
+        p->max_references = (uint32_t)strtoul(optarg, NULL, 10);
+        return true;
+    case OPT_CPU:
+        p->cpu = optarg;
+        return true;
+    case OPT_RESOLVER:
+        p->resolver = optarg;
+        p->reader_saving = 1; /* whatever it saves here */
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void read_options(int argc, char **argv, struct spoil *ret)
 {
     static const struct option options[] = {
@@ -173,6 +221,12 @@ static void read_options(int argc, char **argv, struct spoil *ret)
         {"link", required_argument, NULL, 'l'},
         {"run-path", required_argument, NULL, 'r'},
         {"no-rename", no_argument, NULL, 'n'},
+        {"require", no_argument, NULL, OPT_REQUIRE},
+        {"bytes", required_argument, NULL, OPT_BYTES},
+        {"inodes", required_argument, NULL, OPT_INODES},
+        {"references", required_argument, NULL, OPT_REFERENCES},
+        {"cpu", required_argument, NULL, OPT_CPU},
+        {"resolver", required_argument, NULL, OPT_RESOLVER},
         {0},
     };
     char *equals;
@@ -197,35 +251,60 @@ static void read_options(int argc, char **argv, struct spoil *ret)
             ret->target = equals + 1;
             break;
         default:
-            exit(2);
+            if (!read_policy(c, ret))
+                exit(2);
         }
+}
+
+/* As a plan tells it: a shut gate speaks for its criterion, the judgement for what is left. */
+static void tell(const struct subject *s, enum method method, const struct verdicts *v,
+                 const char *criterion)
+{
+    const struct gate *gate;
+    const char *why;
+    size_t i;
+
+    for (gate = gates(); gate->id; gate++)
+        if ((gate->methods & METHOD_BIT(method)) && !strcmp(gate->criterion, criterion) &&
+            (why = gate->check(s, method))) {
+            printf("fail\n%s\n", why);
+            return;
+        }
+    for (i = 0; i < N_CRITERIA; i++)
+        if (!strcmp(v->judgement[i].criterion, criterion))
+            printf("%s\n%s\n", verdict_name(v->judgement[i].verdict), v->judgement[i].reason);
 }
 
 int main(int argc, char **argv)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     CLEANUP(world_closep) struct world *world = NULL;
-    struct policy policy = *policy_default();
-    struct spoil how = {0};
+    struct spoil how = {.policy = *policy_default()};
+    struct policy *policy = &how.policy;
     struct subject s;
     struct edits edits;
     struct verdicts v;
     struct trial trial;
     struct err err = {0};
     const char *why_not = NULL;
+    const char *required;
     enum method method;
-    size_t i;
 
     read_options(argc, argv, &how);
     if (argc - optind != 4)
         die("usage", "propose [BREAK...] METHOD PROGRAM CRITERION STORE");
     method = find_method(argv[optind]);
-    policy.store = (const char *[]){argv[optind + 3]};
-    policy.n_stores = 1;
+    policy->store = (const char *[]){argv[optind + 3]};
+    policy->n_stores = 1;
+    required = argv[optind + 2];
+    if (how.require) {
+        policy->required = &required;
+        policy->n_required = 1;
+    }
     if (world_live("/", 0, 0, &world, &err) < 0 ||
         subject_init(
             &s,
-            &(struct subject_query){.world = world, .policy = &policy, .program = argv[optind + 1]},
+            &(struct subject_query){.world = world, .policy = policy, .program = argv[optind + 1]},
             &arena, &err) < 0 ||
         strategy_propose(strategy_of(method), &s, &edits, &why_not, &err) < 0)
         die(argv[optind + 1], err.text);
@@ -235,9 +314,8 @@ int main(int argc, char **argv)
     if (trial_init(&trial, &s, &err) < 0 || criteria_judge(&trial, method, &edits, &v, &err) < 0)
         die(argv[optind + 1], err.text);
     trial_release(&trial);
+    tell(&s, method, &v, argv[optind + 2]);
+    fflush(stdout); /* before an editor that refuses the file, too */
     edit_file(&arena, &s, &edits);
-    for (i = 0; i < N_CRITERIA; i++)
-        if (!strcmp(v.judgement[i].criterion, argv[optind + 2]))
-            puts(verdict_name(v.judgement[i].verdict));
     return 0;
 }
