@@ -2,8 +2,6 @@
  * stormlint diff A B: what got worse between two audits.
  */
 #include "audit/diff.h"
-#include "base/log.h"
-#include "base/str.h"
 #include "cli/command.h"
 #include "cli/diffing.h"
 
@@ -61,8 +59,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&diffing_argp, 0, NULL, 0}, {0}};
-
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
@@ -72,11 +68,12 @@ static const struct argp argp = {
            "Programs and findings are matched by keys without hashes. "
            "Exit code: 0, within the budget; 1, over it; 3, an audit cannot be read, or is cut "
            "off.",
-    .children = children,
+    .children = diffing_children,
 };
 
-static int compare(const struct diff_arguments *a, struct arena *arena, struct err *err)
+static int compare(const void *arguments, struct arena *arena, struct err *err)
 {
+    const struct diff_arguments *a = arguments;
     struct audit before, after;
     struct diff diff;
     int r = audit_read(a->file[0], arena, &before, err);
@@ -101,16 +98,9 @@ static int compare(const struct diff_arguments *a, struct arena *arena, struct e
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct diff_arguments a = {.limits = DIFF_LIMITS};
-    struct err err = {0};
-    int code;
 
-    options_parse(&argp, argc, argv, &a);
-    code = compare(&a, &arena, &err);
-    if (err.code)
-        log_error("%s", str_escape(&arena, err.text));
-    return code;
+    return diffing_run(&argp, argc, argv, &a, compare);
 }
 
 const struct command cmd_diff = {

@@ -2,8 +2,6 @@
  * stormlint report AUDIT -o DIR: an audit as a page, and as files for CI systems.
  */
 #include "audit/report.h"
-#include "base/log.h"
-#include "base/str.h"
 #include "cli/command.h"
 #include "cli/diffing.h"
 
@@ -68,8 +66,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp_child children[] = {{&diffing_argp, 0, NULL, 0}, {0}};
-
 static const struct argp argp = {
     .options = rows,
     .parser = parse,
@@ -81,7 +77,7 @@ static const struct argp argp = {
            "--max-offenders over the budget of failed opens. "
            "Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an audit "
            "cannot be read.",
-    .children = children,
+    .children = diffing_children,
 };
 
 static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSED)
@@ -89,8 +85,9 @@ static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSE
     return 0;
 }
 
-static int report(const struct report_arguments *a, struct arena *arena, struct err *err)
+static int report(const void *arguments, struct arena *arena, struct err *err)
 {
+    const struct report_arguments *a = arguments;
     struct audit audit, before;
     struct diff diff;
     struct report report = {.audit = &audit, .file = a->audit, .dir = a->dir, .arena = arena};
@@ -124,16 +121,9 @@ static int report(const struct report_arguments *a, struct arena *arena, struct 
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct report_arguments a = {.limits = DIFF_LIMITS};
-    struct err err = {0};
-    int code;
 
-    options_parse(&argp, argc, argv, &a);
-    code = report(&a, &arena, &err);
-    if (err.code)
-        log_error("%s", str_escape(&arena, err.text));
-    return code;
+    return diffing_run(&argp, argc, argv, &a, report);
 }
 
 const struct command cmd_report = {

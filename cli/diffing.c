@@ -1,4 +1,6 @@
 #include "cli/diffing.h"
+#include "base/log.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,3 +74,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp diffing_argp = {.options = rows, .parser = parse};
+
+const struct argp_child diffing_children[] = {{&diffing_argp, 0, NULL, 0}, {0}};
+
+int diffing_run(const struct argp *argp, int argc, char **argv, void *arguments,
+                int (*work)(const void *arguments, struct arena *arena, struct err *err))
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct err err = {0};
+    int code;
+
+    options_parse(argp, argc, argv, arguments);
+    code = work(arguments, &arena, &err);
+    if (err.code)
+        log_error("%s", str_escape(&arena, err.text));
+    return code;
+}
