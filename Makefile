@@ -286,7 +286,7 @@ mutate:
 
 SRC := $(sort $(wildcard main*.c no_*.c $(LAYERS:%=%/*.c) resolver/module/*.c tests/*.c tests/*/*.c))
 HDR := $(sort $(wildcard $(LAYERS:%=%/*.h) resolver/module/*.h tests/*.h tests/*/*.h))
-SCRIPTS = $(shell git ls-files | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
+SCRIPTS = $(shell git ls-files | grep -v /corpus/ | xargs grep -l -m1 '^\#! */bin/\(ba\|da\)*sh' 2>/dev/null)
 
 BIOME = $(CURDIR)/build/npm/node_modules/.bin/biome check --config-path=$(CURDIR)/web
 

@@ -46,9 +46,8 @@ static enum verdict judge(struct bench *b, enum method method, const char *crite
     assert_int_equal(trial_init(&trial, &b->subject, &err), 0);
     assert_int_equal(criteria_judge(&trial, method, &b->edits, &v, &err), 0);
     trial_release(&trial);
-    for (i = 0; i < N_CRITERIA && strcmp(v.judgement[i].criterion, criterion) != 0; i++)
-        ;
-    assert_true(i < N_CRITERIA);
+    for (i = 0; strcmp(v.judgement[i].criterion, criterion) != 0; i++)
+        assert_true(i + 1 < N_CRITERIA);
     return v.judgement[i].verdict;
 }
 
