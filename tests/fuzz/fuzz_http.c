@@ -15,11 +15,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    WAIT_MS = 60000,
-    SILENCE_MS = 5, /* what waits for more is closed by the client */
+    WAIT_MS = 15000, /* less than the search allows one input */
+    SILENCE_MS = 5,  /* what waits for more is closed by the client */
 };
 
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -60,27 +61,59 @@ static void start(void)
         abort();
 }
 
-/* Send, and return what comes until the other side closes or is silent. */
-static ssize_t exchange(const void *bytes, size_t size, char *answer, size_t max, int wait_ms)
+static int64_t now_ms(void)
+{
+    struct timespec t = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The search has an alarm every few seconds, which interrupts connect() and poll(). */
+static void join(int fd)
+{
+    while (connect(fd, (struct sockaddr *)&address, address_len) < 0)
+        if (errno != EINTR)
+            abort();
+}
+
+/* Is there something to read, or the end, within that time? */
+static bool comes(int fd, int wait_ms)
+{
+    const int64_t until = now_ms() + wait_ms;
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    int64_t left = wait_ms;
+    int n;
+
+    do
+        n = poll(&poll_fd, 1, (int)left);
+    while (n < 0 && errno == EINTR && (left = until - now_ms()) > 0);
+    return n > 0;
+}
+
+/* Send, and keep what comes until the other side closes (true) or is silent. */
+static bool exchange(const void *bytes, size_t size, char *answer, size_t max, int wait_ms,
+                     size_t *ret_got)
 {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
     size_t got = 0;
     ssize_t n = 1;
 
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, address_len) < 0)
+    if (fd < 0)
         abort();
+    join(fd);
     /* the other side may have had enough before all is sent */
     (void)!send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     (void)!send(fd, "\r\n\r\n", 4, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (n > 0 && poll(&poll_fd, 1, wait_ms) > 0) {
+    while (n > 0 && comes(fd, wait_ms)) {
         char rest[4096];
 
         n = got < max ? read(fd, answer + got, max - got) : read(fd, rest, sizeof(rest));
         got += n > 0 && got < max ? (size_t)n : 0;
     }
     close(fd);
-    return (ssize_t)got;
+    *ret_got = got;
+    return n <= 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -88,17 +121,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char alive[] = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     static bool started;
     char answer[4096];
-    ssize_t n;
+    size_t n;
+    bool closed;
 
     if (!started)
         start();
     started = true;
-    n = exchange(data, size, answer, sizeof(answer), SILENCE_MS);
+    (void)exchange(data, size, answer, sizeof(answer), SILENCE_MS, &n);
     if (n && (n < 9 || memcmp(answer, "HTTP/1.", 7) != 0))
         abort();
-    n = exchange(alive, sizeof(alive) - 1, answer, sizeof(answer), WAIT_MS);
+    closed = exchange(alive, sizeof(alive) - 1, answer, sizeof(answer), WAIT_MS, &n);
     if (n < 15 || memcmp(answer, "HTTP/1.1 200 OK", 15) != 0) {
-        (void)fprintf(stderr, "it does not answer any more: %zd bytes: %.*s\n", n, (int)n, answer);
+        (void)fprintf(stderr, "it does not answer any more: %s after %zu bytes: %.*s\n",
+                      closed ? "closed" : "silent", n, (int)n, answer);
         abort();
     }
     return 0;
