@@ -23,6 +23,11 @@ static bool glibc_dlopen(struct run *run, struct lib *caller, const char *name)
         done = work_all(run, &run->base, &list, 0);
         if (done)
             answer.lib->opened = true;
+        else if (run->base.broken && run->trace->loaded[answer.lib->index].phase > 0)
+            run_exit(run, EXIT_ABORT,
+                     "abort: closing '%s', the loader asserts that it finds all "
+                     "objects, and a filter has made it lose some",
+                     name);
         else
             run_forget(run, &run->base, n, n_loaded);
     }

@@ -121,27 +121,37 @@ void work_append(struct run *run, struct worklist *list, struct lib *lib)
     list->tail = w;
 }
 
-/* The list of loaded objects: take `lib` out and put it just before `before`. */
+/* The list of loaded objects becomes `kept`; what is not in it is never seen again. */
+static void space_keep(struct run *run, struct space *space, struct lib *const *kept, size_t n)
+{
+    space_forget_names(run, space);
+    space->broken |= n < space->n;
+    memcpy(space->lib, kept, n * sizeof(struct lib *));
+    space->n = n;
+    space_name(run, space);
+}
+
+/*
+ * The list of loaded objects: take `lib` out and put it just before `before`. The loader does not
+ * move the list's head along: it finds nothing before an old head, and from a head that has moved
+ * only what follows its new place.
+ */
 static void space_move(struct run *run, struct space *space, struct lib *lib, struct lib *before)
 {
-    size_t to = 0;
-    bool placed = false;
+    struct lib **kept = arena_alloc(run->arena, space->n * sizeof(struct lib *));
+    size_t n = 0;
 
-    for (size_t i = 0; i < space->n; i++)
-        if (space->lib[i] != lib)
-            space->lib[to++] = space->lib[i];
-    for (size_t i = 0; !placed && i < to; i++) {
-        if (space->lib[i] != before)
-            continue;
-        placed = true;
-        if (i == 0) /* what stands before the head is never seen again */
-            break;
-        memmove(space->lib + i + 1, space->lib + i, (to - i) * sizeof(struct lib *));
-        space->lib[i] = lib;
-        to++;
+    for (size_t i = 0; i < space->n; i++) {
+        struct lib *at = space->lib[i];
+
+        if (at == before && space->lib[0] == lib)
+            n = 0;
+        if (at == before && i > 0)
+            kept[n++] = lib;
+        if (at != lib)
+            kept[n++] = at;
     }
-    space->n = to;
-    space_reordered(run, space);
+    space_keep(run, space, kept, n);
 }
 
 /*

@@ -183,6 +183,7 @@ struct space {
     struct lib **lib;
     size_t n;
     bool is_base;       /* the program's own: names are found by the fast map */
+    bool broken;        /* a filter's move has lost objects: the loader counts more than it finds */
     uint64_t files[16]; /* one bit for each possible hash of an identity: most files are new */
 };
 
@@ -276,7 +277,9 @@ void lib_name(struct run *run, struct space *space, struct lib *lib, const struc
 void lib_list(struct run *run, struct lib *lib, const struct lib *by);
 struct lib *lib_known(struct run *run, const struct space *space, const struct name *name);
 struct lib *lib_same_file(struct space *space, const struct node *node);
-void space_reordered(struct run *run, struct space *space);
+/* Around a change of a space's order: the names of its objects, given up and given anew. */
+void space_forget_names(struct run *run, const struct space *space);
+void space_name(struct run *run, const struct space *space);
 
 /* The program's image: its $ORIGIN is told by glibc_origin(), its header is not judged. */
 struct image *main_image(struct loader *loader, const char *program, struct node *node);

@@ -173,14 +173,16 @@ void lib_name(struct run *run, struct space *space, struct lib *lib, const struc
         known_put(run, name, lib);
 }
 
-void space_reordered(struct run *run, struct space *space)
+void space_forget_names(struct run *run, const struct space *space)
 {
-    if (!space->is_base)
-        return;
-    for (size_t i = 0; i < space->n; i++)
+    for (size_t i = 0; space->is_base && i < space->n; i++)
         for (size_t k = 0; k < space->lib[i]->n_names; k++)
             known_slot(run, space->lib[i]->name[k])->stamp = 0;
-    for (size_t i = 0; i < space->n; i++)
+}
+
+void space_name(struct run *run, const struct space *space)
+{
+    for (size_t i = 0; space->is_base && i < space->n; i++)
         for (size_t k = 0; k < space->lib[i]->n_names; k++)
             known_put(run, space->lib[i]->name[k], space->lib[i]);
 }
@@ -260,11 +262,9 @@ void run_forget(struct run *run, struct space *space, size_t n, size_t n_loaded)
 {
     struct trace *t = run->trace;
 
-    for (size_t i = n; i < space->n; i++)
-        for (size_t k = 0; k < space->lib[i]->n_names; k++)
-            known_slot(run, space->lib[i]->name[k])->stamp = 0;
+    space_forget_names(run, space);
     space->n = n;
-    space_reordered(run, space);
+    space_name(run, space);
     run->storm->objects -= (uint32_t)(t->n_loaded - n_loaded);
     t->n_loaded = n_loaded;
     for (size_t i = 0; i < t->n_requests; i++) {

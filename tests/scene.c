@@ -41,6 +41,8 @@ struct lines scene_run(struct scene *s, int version, struct trace *ret_trace)
         .record = true,
         .ld_args = s->args,
         .n_ld_args = s->n_args,
+        .dlopens = s->dlopens,
+        .n_dlopens = s->n_dlopens,
     };
     const char *name = arena_printf(s->arena, "glibc-2.%d-debian", version);
     struct lines lines = {.arena = s->arena};
@@ -60,7 +62,7 @@ struct lines scene_run(struct scene *s, int version, struct trace *ret_trace)
     loader = loader_new(s->world, &cpu, "/", s->secure);
     if (loader_run(loader, &start, s->arena, ret_trace, &err) < 0)
         abort();
-    lines_of_trace(&lines, ret_trace, NULL, 0);
+    lines_of_trace(&lines, ret_trace, s->dlopens, s->n_dlopens);
     loader_free(loader);
     return lines;
 }

@@ -22,6 +22,8 @@ struct scene {
     struct elf_dyn dynamic[SCENE_MAX_DYN]; /* needed, needed, run path, free for use */
     const char *const *args;               /* of an explicit start */
     size_t n_args;
+    const struct dlopen_call *dlopens; /* once it has started */
+    size_t n_dlopens;
     bool secure;
     uint32_t kernel;     /* 0: newer than any file asks for */
     struct world *world; /* of the last run: traces borrow from it */

@@ -7,6 +7,8 @@
 #include "loader/ldcache_write.h"
 #include "tests/scene.h"
 
+#include <string.h>
+
 enum { OLDEST = 31, NEWEST = 43 };
 
 /* In which releases a line is there: from `first` on, up to `last`. */
@@ -181,6 +183,39 @@ static void test_filter_of_the_program(void **state UNUSED)
     line_is_there(&s, "-- fails", OLDEST, 31); /* its assertion */
 }
 
+/*
+ * A library that filters the program moves it behind all that was loaded: the program's needs are
+ * not found any more and loaded again; closing after an error, the loader misses what it counted.
+ */
+static void test_dlopened_filter_of_the_program(void **state UNUSED)
+{
+    static const struct dlopen_call call = {.name = "/a/libf.so"};
+    const struct elf_dyn dynamic[] = {{DT_FILTER, "x", 0}, {DT_NEEDED, "libgone.so", 0}};
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct elf_spec filter = elf_library();
+    CLEANUP(scene_close) struct scene s;
+
+    scene_open(&s, &arena, "/a");
+    scene_library(&s, "/a/liba.so");
+    scene_library(&s, "/a/libb.so");
+    s.dynamic[3] = (struct elf_dyn){DT_SONAME, "x", 0};
+    s.program.n_dynamic = 4;
+    filter.dynamic = dynamic;
+    tree_add_elf(&s.tree, "/a/libf.so", &filter);
+    s.dlopens = &call;
+    s.n_dlopens = 1;
+    for (filter.n_dynamic = 1; filter.n_dynamic <= 2; filter.n_dynamic++) {
+        struct trace trace;
+        const struct lines lines = scene_run(&s, 36, &trace);
+        unsigned opened = 0;
+
+        for (size_t i = 0; i < lines.n; i++)
+            opened += !strcmp(lines.line[i], "open     /a/liba.so = ok");
+        assert_int_equal(opened, filter.n_dynamic == 1 ? 2 : 1);
+        assert_int_equal(trace.exit, filter.n_dynamic == 1 ? EXIT_OK : EXIT_ABORT);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_origin_of_explicit_starts),
         cmocka_unit_test(test_audit_tags_of_the_program),
         cmocka_unit_test(test_filter_of_the_program),
+        cmocka_unit_test(test_dlopened_filter_of_the_program),
     };
 
     return UNIT_RUN(tests);
