@@ -20,5 +20,3 @@ void compare_text(const struct compare_view *view, const struct comparison *comp
 /* The article's columns: yes and no. */
 void compare_table(const struct compare_view *view, const struct comparison *comparison,
                    const char *title);
-
-json_t *compare_json(const struct comparison *comparison, const char *program);

@@ -340,3 +340,34 @@ int compare_methods(const struct subject *s, const struct static_variant *varian
     *ret = c;
     return 0;
 }
+
+bool compare_is_chosen(const struct comparison *c, size_t row)
+{
+    return row < N_METHODS && c->decision.option[row].standing == STANDING_CHOSEN;
+}
+
+json_t *compare_json(const struct comparison *c, const char *program)
+{
+    json_t *out = json_object(), *rows = json_array();
+    size_t i, k;
+
+    json_put_text(out, "program", program);
+    for (i = 0; i < c->n_rows; i++) {
+        const struct comparison_row *r = &c->row[i];
+        json_t *row = json_object(), *answers = json_object();
+
+        json_put_text(row, "method", r->name);
+        json_put(row, "chosen", json_boolean(compare_is_chosen(c, i)));
+        json_put(row, "storm", r->known ? storm_json(&r->after) : json_null());
+        json_put(row, "dlopen", r->known ? storm_json(&r->dlopen) : json_null());
+        json_put_int(row, "bytes", (json_int_t)r->bytes);
+        json_put_int(row, "inodes", (json_int_t)r->inodes);
+        for (k = 0; k < N_COLUMNS; k++)
+            json_put_text(answers, compare_columns[k], r->answer[k]);
+        json_put(row, "answers", answers);
+        json_put_text(row, "says", r->says);
+        json_push(rows, row);
+    }
+    json_put(out, "methods", rows);
+    return out;
+}

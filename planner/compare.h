@@ -61,6 +61,12 @@ struct static_variant {
 MUST_CHECK int compare_methods(const struct subject *subject, const struct static_variant *variant,
                                bool farms_for_all, struct comparison *ret, struct err *err);
 
+/* Is row number `row` what the plan takes? */
+bool compare_is_chosen(const struct comparison *comparison, size_t row);
+
+/* docs/json.md, compare. New reference. */
+json_t *compare_json(const struct comparison *comparison, const char *program);
+
 /* ---- article.c: two programs of the shapes that the article measured */
 
 struct article {

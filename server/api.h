@@ -27,7 +27,7 @@ handler get_trace, list_loaders;
 handler list_packages, get_package;
 
 /* ---- api_plan.c */
-handler get_program_plan, get_package_plan, list_plans;
+handler get_program_plan, get_program_comparison, get_package_plan, list_plans;
 
 /* ---- api_directory.c */
 handler list_directories, list_searchers;
@@ -36,7 +36,7 @@ handler list_directories, list_searchers;
 handler list_findings, list_audit_findings, list_rules, get_rule, list_problems;
 
 /* ---- api_table.c */
-handler list_criteria;
+handler list_criteria, list_policies;
 
 /* ---- api_audit.c */
 handler list_audits, get_audit, get_audit_file, delete_audit, list_audit_programs, list_history;

@@ -1,6 +1,7 @@
 /* Plans: of one program with everything that lost, of a package, of all packages. */
 #include "server/api.h"
 
+#include "planner/compare.h"
 #include "planner/package.h"
 #include "planner/plan_json.h"
 
@@ -23,6 +24,27 @@ int get_program_plan(struct query *query, struct reply *reply, struct err *err)
     r = package_plan(&asked, &program, 1, query->arena, &plan, err);
     if (r == 0)
         reply->json = plan_json(&plan, query->arena);
+    return r;
+}
+
+int get_program_comparison(struct query *query, struct reply *reply, struct err *err)
+{
+    struct subject_query asked = {
+        .world = view_world(query->view), .policy = &query->snapshot->policy, .cwd = "/"};
+    struct comparison comparison;
+    struct program_row *row;
+    struct subject subject;
+    int r = find_program(query, query->segment[0], &row, err);
+
+    if (r < 0)
+        return r;
+    asked.program = row->of.program;
+    if ((r = subject_init(&subject, &asked, query->arena, err)) < 0)
+        return r;
+    r = compare_methods(&subject, NULL, true, &comparison, err);
+    if (r == 0)
+        reply->json = compare_json(&comparison, row->of.program);
+    subject_release(&subject);
     return r;
 }
 

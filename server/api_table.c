@@ -96,3 +96,22 @@ int list_criteria(struct query *query, struct reply *reply, struct err *err)
     json_put(reply->json, "policy", policy_json(&query->snapshot->policy));
     return 0;
 }
+
+int list_policies(struct query *query, struct reply *reply, struct err *err)
+{
+    json_t *items = json_array();
+
+    (void)query;
+    (void)err;
+    for (const struct named_policy *row = policies(); row->summary; row++) {
+        json_t *one = json_object();
+
+        json_put_text(one, "name", row->policy.name);
+        json_put_text(one, "summary", row->summary);
+        json_put(one, "policy", policy_json(&row->policy));
+        json_push(items, one);
+    }
+    reply->json = json_object();
+    json_put(reply->json, "items", items);
+    return 0;
+}
