@@ -52,8 +52,6 @@ static bool is_number(const char *text)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct pull_arguments *a = state->input;
-    char *end;
-    long n;
 
     switch (key) {
     case OPT_HYDRA:
@@ -77,10 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->scan.store = arg;
         break;
     case 'j':
-        n = strtol(arg, &end, 10);
-        if (*end || end == arg || n < 0 || n > 64)
-            argp_error(state, "'%s' is no number of threads (0 to 64)", arg);
-        a->scan.readers = (unsigned)n;
+        a->scan.readers = scanning_readers(arg, state);
         break;
     case OPT_JSON:
         a->common.json = true;

@@ -115,10 +115,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is no shard (I/N: 1/4 is the first of four)", arg);
         break;
     case 'j':
-        n = strtol(arg, &end, 10);
-        if (*end || end == arg || n < 0 || n > 64)
-            argp_error(state, "'%s' is no number of threads (0 to 64)", arg);
-        a->scan.readers = (unsigned)n;
+        a->scan.readers = scanning_readers(arg, state);
         a->has_readers = true;
         break;
     case OPT_CACHE:

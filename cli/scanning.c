@@ -55,3 +55,14 @@ int scanning_open(struct options *options, struct scan_options *scan, struct db 
         r = make_parents(&options->arena, path, err);
     return r < 0 ? r : db_open(path, DB_WRITE, ret_db, err);
 }
+
+unsigned scanning_readers(const char *arg, const struct argp_state *state)
+{
+    enum { READERS_MAX = 64 };
+    char *end;
+    const long n = strtol(arg, &end, 10);
+
+    if (*end || end == arg || n < 0 || n > READERS_MAX)
+        argp_error(state, "'%s' is no number of threads (0 to %d)", arg, READERS_MAX);
+    return (unsigned)n;
+}
