@@ -17,36 +17,40 @@ export type AnswerOf<P extends string> = P extends 'summary'
         ? Api.Trace
         : P extends `${string}/plan`
           ? Api.PlanDocument
-          : P extends `programs/${string}`
-            ? Api.ProgramDetail
-            : P extends 'packages'
-              ? Api.PackagePage
-              : P extends `packages/${string}/searched_by`
-                ? Api.SearcherPage
-                : P extends `packages/${string}`
-                  ? Api.PackageDetail
-                  : P extends 'directories'
-                    ? Api.DirectoryPage
-                    : P extends 'findings' | `audits/${string}/findings`
-                      ? Api.FindingPage
-                      : P extends 'problems'
-                        ? Api.ProblemPage
-                        : P extends 'rules'
-                          ? Api.RuleList
-                          : P extends `rules/${string}`
-                            ? Api.RuleDetail
-                            : P extends 'criteria'
-                              ? Api.Criteria
-                              : P extends 'audits'
-                                ? Api.AuditList
-                                : P extends `audits/${string}/programs`
-                                  ? Api.AuditProgramPage
-                                  : P extends `audits/${string}`
-                                    ? Api.Audit
-                                    : P extends 'diff'
-                                      ? Api.Diff
-                                      : P extends 'history'
-                                        ? Api.History
-                                        : P extends 'jobs'
-                                          ? Api.JobList
-                                          : unknown;
+          : P extends `programs/${string}/compare`
+            ? Api.Comparison
+            : P extends 'policies'
+              ? Api.PolicyList
+              : P extends `programs/${string}`
+                ? Api.ProgramDetail
+                : P extends 'packages'
+                  ? Api.PackagePage
+                  : P extends `packages/${string}/searched_by`
+                    ? Api.SearcherPage
+                    : P extends `packages/${string}`
+                      ? Api.PackageDetail
+                      : P extends 'directories'
+                        ? Api.DirectoryPage
+                        : P extends 'findings' | `audits/${string}/findings`
+                          ? Api.FindingPage
+                          : P extends 'problems'
+                            ? Api.ProblemPage
+                            : P extends 'rules'
+                              ? Api.RuleList
+                              : P extends `rules/${string}`
+                                ? Api.RuleDetail
+                                : P extends 'criteria'
+                                  ? Api.Criteria
+                                  : P extends 'audits'
+                                    ? Api.AuditList
+                                    : P extends `audits/${string}/programs`
+                                      ? Api.AuditProgramPage
+                                      : P extends `audits/${string}`
+                                        ? Api.Audit
+                                        : P extends 'diff'
+                                          ? Api.Diff
+                                          : P extends 'history'
+                                            ? Api.History
+                                            : P extends 'jobs'
+                                              ? Api.JobList
+                                              : unknown;
