@@ -172,6 +172,18 @@ static void leave_out(struct making *m, const char *requester, const char *name,
     m->made.n_left_out++;
 }
 
+bool versions_wanted_from(const struct trace *trace, const char *name)
+{
+    for (size_t i = 0; i < trace->n_loaded; i++) {
+        const struct object *object = trace->loaded[i].object;
+
+        for (size_t k = 0; object && k < object->n_verneed; k++)
+            if (str_same(object->verneed[k].file, name))
+                return true;
+    }
+    return false;
+}
+
 /* What stands against a row, whatever its list. NULL: nothing. */
 static const char *refusal(const struct making *m, const struct request *q)
 {
@@ -182,8 +194,8 @@ static const char *refusal(const struct making *m, const struct request *q)
     answer = &m->trace->loaded[q->answer];
     if (q->stage != STAGE_RUNPATH && q->stage != STAGE_SYSTEM && q->stage != STAGE_NOTE)
         return "it is not found by a run path";
-    if (!str_same(answer->soname, q->name))
-        return "its DT_SONAME is another name";
+    if (!str_same(answer->soname, q->name) && versions_wanted_from(m->trace, q->name))
+        return "its DT_SONAME is another name than the one that versions are wanted from";
     if (q->result != RESULT_FOUND)
         return "the file is in memory under another name";
     if (strchr(asker->path, '\n') || strchr(q->name, ':') || strchr(answer->path, ':'))

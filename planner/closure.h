@@ -31,3 +31,10 @@ struct closure_made {
 /* A row for each request that can be answered. Fails only when the world does. */
 MUST_CHECK int closure_make(const struct subject *subject, struct closure_made *ret_made,
                             struct err *err);
+
+/*
+ * Does an object of the start want versions from a file by this name? Then ld.so must know the file
+ * by it, and only a DT_SONAME of that name is certain to stay known whatever else a start loads
+ * (docs/closure-note.md, hazards).
+ */
+bool versions_wanted_from(const struct trace *trace, const char *name);

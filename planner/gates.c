@@ -1,5 +1,6 @@
 #include "planner/gates.h"
 #include "base/str.h"
+#include "planner/closure.h"
 #include "planner/rules.h"
 
 #include <string.h>
@@ -323,19 +324,23 @@ static const char *old_glibc(const struct subject *s, enum method method)
 
 static const char *soname_differs(const struct subject *s, enum method method)
 {
+    const bool note = method == METHOD_NOTE_CLOSURE;
     struct wanted *wanted;
     size_t n = wanted_list(s, strategy_of(method)->scope, &wanted), i;
 
-    for (i = 0; i < n; i++)
-        if (wanted[i].opened && !strchr(wanted[i].name, '/') &&
-            !str_same(wanted[i].answer->soname, wanted[i].name))
-            return arena_printf(s->arena,
-                                "%s is asked for, but its DT_SONAME is %s: asked by name again it "
-                                "would not be known",
-                                str_escape(s->arena, wanted[i].name),
-                                wanted[i].answer->soname
-                                    ? str_escape(s->arena, wanted[i].answer->soname)
-                                    : "missing");
+    for (i = 0; i < n; i++) {
+        const struct wanted *w = &wanted[i];
+
+        if (!w->opened || strchr(w->name, '/') || str_same(w->answer->soname, w->name))
+            continue;
+        if (note && !versions_wanted_from(s->trace, w->name))
+            continue;
+        return arena_printf(
+            s->arena, "%s is asked for, but its DT_SONAME is %s: %s", str_escape(s->arena, w->name),
+            w->answer->soname ? str_escape(s->arena, w->answer->soname) : "missing",
+            note ? "versions are wanted from a file by that name, which ld.so may not record"
+                 : "asked by name again it would not be known");
+    }
     return NULL;
 }
 

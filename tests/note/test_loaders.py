@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 
+import test_names
 import test_parity
 import test_start
 from report import Failed, must, same
@@ -89,4 +90,6 @@ def test(report, build):
             noted = test_start.Noted(store)
             for name in STARTS:
                 report.test(f"{suite}: {name}", test_start.TESTS[name], noted)
+            for name, function in test_names.TESTS.items():
+                report.test(f"{suite}: {name}", function, store)
             test_parity.table(report, store, f"{suite}: ")
