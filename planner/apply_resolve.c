@@ -307,13 +307,27 @@ static const struct program *find_program(const struct program *program, size_t 
     return NULL;
 }
 
-/* Where the farm is to be: as in the plan, in the package as it is called now. */
-static const char *farm_of(const struct target *t, struct arena *arena)
+/*
+ * Where the farm is to be: as in the plan, in the package as it is called now. Plans come from
+ * anywhere: none may have it made outside the package, or among the package's own files. NULL: the
+ * usual place.
+ */
+static int farm_of(const struct target *t, struct arena *arena, const char **ret_farm,
+                   struct err *err)
 {
     const struct edit *farm = edits_find(&t->object->edits, EDIT_FARM, NULL);
-    const char *package = farm ? policy_package(t->policy, arena, farm->path) : NULL;
+    const char *package = farm ? policy_package(t->policy, arena, farm->path) : NULL, *place, *own;
 
-    return package && t->dir ? str_join(arena, t->dir, farm->path + strlen(package) + 1) : NULL;
+    *ret_farm = NULL;
+    if (!package || !t->dir)
+        return 0;
+    place = farm->path + strlen(package) + 1;
+    own = str_starts(place, FARM_IN_PACKAGE) ? place + strlen(FARM_IN_PACKAGE) : NULL;
+    if (!own || (*own && *own != '-') || strchr(own, '/'))
+        return err_set(err, EINVAL, "'%s': the plan wants a farm in '%s': farms lie in '%s'",
+                       t->object->path, place, FARM_IN_PACKAGE);
+    *ret_farm = str_join(arena, t->dir, place);
+    return 0;
 }
 
 /* Does an earlier program's farm lead one of these names elsewhere? */
@@ -371,16 +385,17 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
         .policy = t->policy,
         .cpu = t->plan->cpu,
         .program = path,
-        .farm = farm_of(t, apply->arena),
         .kind = (enum subject_kind)subject_kind_find(t->object->kind),
     };
-    int r;
+    int r = farm_of(t, apply->arena, &query.farm, err);
 
     t->applied = (struct applied){.path = path,
                                   .state = APPLIED_NOTHING,
                                   .strategy = t->object->strategy,
                                   .scope = t->object->scope,
                                   .reason = t->object->reason};
+    if (r < 0)
+        return r;
     if (at.error || !world_object(apply->world, at.node) ||
         (query.kind == SUBJECT_PROGRAM && !object_is_program(world_object(apply->world, at.node))))
         return stale(apply, t,

@@ -186,6 +186,34 @@ static const char *join_run_path(const struct subject *s, const char *const *fro
     return out.text;
 }
 
+/* ---- the place */
+
+/*
+ * A farm that lies elsewhere than its path says (a package's "nix-support" can be a link) would be
+ * another package's: removed when that is, and no part of this one's closure. NULL: it does not.
+ */
+static const char *misplaced(const struct subject *s)
+{
+    const char *end =
+        s->farm + (s->package ? strlen(s->package) : (size_t)(str_base(s->path) - s->path) - 1);
+
+    while (*end) {
+        const char *part;
+        struct place at;
+
+        end += 1 + strcspn(end + 1, "/");
+        part = arena_strndup(s->arena, s->farm, (size_t)(end - s->farm));
+        at = world_walk(s->world, NULL, part);
+        if (at.error)
+            return NULL; /* to be made */
+        if (strcmp(world_path(s->arena, at.node), part) != 0 || at.node->kind != NODE_DIR)
+            return arena_printf(
+                s->arena, "'%s' is no directory of its own: a farm would lie in '%s'",
+                str_escape(s->arena, part), str_escape(s->arena, world_path(s->arena, at.node)));
+    }
+    return NULL;
+}
+
 /* ---- the proposal */
 
 static int propose(const struct subject *s, enum scope scope, struct edits *ret_edits,
@@ -206,7 +234,9 @@ static int propose(const struct subject *s, enum scope scope, struct edits *ret_
                      wanted[i].name);
     }
     order_tails(s, &tails);
-    *ret_why_not = make_links(s, wanted, n, &links);
+    *ret_why_not = misplaced(s);
+    if (!*ret_why_not)
+        *ret_why_not = make_links(s, wanted, n, &links);
     if (!*ret_why_not && links.n == 0)
         *ret_why_not = "no name could be answered by a farm";
     if (!*ret_why_not)
