@@ -188,6 +188,8 @@ static const struct storm *promised(const struct target *t, struct arena *arena)
 static int check_done(struct target *t, struct arena *arena, struct err *err)
 {
     const struct subject *s = t->subject;
+    const struct plan_level *level =
+        plan_level(plan_chosen(t->object), s->level[s->policy_level].cpu.name);
     const struct storm *after = promised(t, arena);
 
     for (size_t i = 0; i < s->n_levels; i++) {
@@ -206,8 +208,7 @@ static int check_done(struct target *t, struct arena *arena, struct err *err)
                            s->level[i].cpu.name);
     }
     t->applied.state = APPLIED_DONE;
-    t->applied.before =
-        plan_level(plan_chosen(t->object), s->level[s->policy_level].cpu.name)->before;
+    t->applied.before = level ? level->before : s->trace->storm;
     t->applied.after = s->trace->storm;
     return 0;
 }

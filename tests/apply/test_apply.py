@@ -681,6 +681,16 @@ def test_note(b):
         raise Failed("the note is not known again")
     if "reads notes" not in must(b.stormlint, "check", "--plan", b.plan_file):
         raise Failed("check does not say what the plan is for")
+    plan = b.plan()
+    for obj in plan["objects"]:
+        obj["storm"] = None
+        for option in obj["options"]:
+            option["storm"] = []
+    with open(f"{b.dir}/bare.json", "w", encoding="utf-8") as file:
+        json.dump(plan, file)
+    if "done before" not in must(b.stormlint, "apply", f"{b.dir}/bare.json", "--output",
+                                 f"out={b.store.app}"):
+        raise Failed("a plan without totals: the note is not known again")
     # a farm makes the note stale: it goes in the same pass
     policy.update(reader="none", lift_saving=1)
     with open(b.store.policy, "w", encoding="utf-8") as file:
