@@ -15,6 +15,7 @@ enum {
     CONTENT_STEP = 64 << 10, /* at a time */
     CONSTANT_MAX = 255,      /* longest constant kept: a file name */
     CONSTANTS_KEPT = 512,
+    COMPARED_MAX = 1 << 26, /* names compared with, needed ones and those that are kept */
 };
 
 static bool is_name_byte(unsigned char c)
@@ -23,8 +24,11 @@ static bool is_name_byte(unsigned char c)
            c == '-' || c == '+' || c == '.' || c == '/' || c == '@';
 }
 
-static bool constant_known(const struct object *o, const char *text, size_t len)
+static bool constant_known(struct elf_view *view, const char *text, size_t len)
 {
+    const struct object *o = view->object;
+
+    view->n_compared += o->n_dlopen_strings + o->n_needs;
     for (size_t i = 0; i < o->n_dlopen_strings; i++)
         if (strncmp(o->dlopen_string[i], text, len) == 0 && o->dlopen_string[i][len] == '\0')
             return true;
@@ -50,8 +54,8 @@ static void add_constant(struct elf_view *view, const unsigned char *bytes, size
         return;
     if (end - first > CONSTANT_MAX || bytes[at - 1] == '/' || bytes[first] == '.')
         return;
-    if (o->n_dlopen_strings == CONSTANTS_KEPT ||
-        constant_known(o, (const char *)bytes + first, end - first))
+    if (o->n_dlopen_strings == CONSTANTS_KEPT || view->n_compared > COMPARED_MAX ||
+        constant_known(view, (const char *)bytes + first, end - first))
         return;
     o->dlopen_string =
         arena_grow(view->arena, o->dlopen_string, o->n_dlopen_strings, sizeof(*o->dlopen_string));

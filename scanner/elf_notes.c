@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    NOTES_MAX = 1 << 20,          /* bytes of one PT_NOTE segment looked at */
     NOTE_HEADER = 12,             /* three words, whatever the class */
     NOTES_KEPT = 64,              /* dlopen notes of one object */
     NOTE_DLOPEN = 0x407c0c0a,     /* owner FDO */
@@ -118,10 +117,11 @@ void elf_read_note_segment(struct elf_view *view, uint64_t offset, uint64_t size
         return;
     if (view->n_notes < NOTES_SEEN_MAX)
         view->note[view->n_notes++] = (struct range){offset, size};
-    if (size > NOTES_MAX) {
-        view_problem(view, "a note segment of %llu bytes", (unsigned long long)size);
-        size = NOTES_MAX;
+    if (size > view->notes_left) {
+        view_problem(view, "note segments of more than %d bytes together", NOTES_MAX);
+        size = view->notes_left;
     }
+    view->notes_left -= size;
     bytes = view_peek(view, SLOT_RECORD, offset, (size_t)size, (size_t)size);
     if (!bytes) {
         view_problem(view, "a note segment is outside the file");

@@ -477,7 +477,11 @@ int elf_read(const struct elf_source *source, struct arena *arena, const struct 
              struct err *err)
 {
     struct elf_scratch *scratch = source->scratch ? source->scratch : elf_scratch_new();
-    struct elf_view view = {.source = source, .scratch = scratch, .arena = arena};
+    struct elf_view view = {.source = source,
+                            .scratch = scratch,
+                            .arena = arena,
+                            .notes_left = NOTES_MAX,
+                            .text_left = TEXT_MAX};
     const size_t len =
         source->size < sizeof(Elf64_Ehdr) ? (size_t)source->size : sizeof(Elf64_Ehdr);
     const unsigned char *head;

@@ -148,15 +148,26 @@ static const char *const import_names[] = {
     "dlopen", "dlmopen", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr", "JNI_OnLoad",
 };
 
+/* Where tables of many small parts are: found once, for there may be many segments, too. */
+static void locate_tables(struct elf_view *view)
+{
+    struct range at;
+
+    if (view->gnu_hash && view_offset(view, view->gnu_hash, &at.offset, &at.size))
+        view->gnu_hash_bytes = at;
+    if (view->symbols && view_offset(view, view->symbols, &at.offset, &at.size))
+        view->symbol_bytes = at;
+}
+
 /* A word of the GNU hash table, `at` bytes from its start. */
 static bool hash_word(struct elf_view *view, uint64_t at, uint32_t *ret)
 {
-    uint64_t offset, left;
+    const struct range *hash = &view->gnu_hash_bytes;
     const unsigned char *p;
 
-    if (!view_offset(view, view->gnu_hash, &offset, &left) || left < 4 || at > left - 4)
+    if (hash->size < 4 || at > hash->size - 4)
         return false;
-    p = view_peek(view, SLOT_RECORD, offset + at, 4, 256);
+    p = view_peek(view, SLOT_RECORD, hash->offset + at, 4, 256);
     if (!p)
         return false;
     *ret = view_word(view, p);
@@ -201,10 +212,10 @@ static size_t count_symbols(struct elf_view *view)
     const size_t size = wide ? 16 : 8;
     uint32_t n = 0;
 
-    if (view->gnu_hash && view_offset(view, view->gnu_hash, &offset, &left) && left >= 16) {
-        p = view_peek(view, SLOT_RECORD, offset, 16, 16);
-        n = p ? view_word(view, p + 4) : 0;
-        if (p && hash_is_empty(view)) {
+    if (view->gnu_hash_bytes.size >= 16) {
+        const bool known = hash_word(view, 4, &n);
+
+        if (known && hash_is_empty(view)) {
             const uint64_t all = symbols_up_to_next_table(view);
 
             n = all < SYMBOLS_MAX ? (uint32_t)all : SYMBOLS_MAX;
@@ -232,13 +243,13 @@ static unsigned import_bit(struct elf_view *view, const unsigned char *p)
 static const unsigned char *symbol_peek(struct elf_view *view, uint64_t i, size_t ahead)
 {
     const size_t size = view->is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-    uint64_t offset, left;
+    const uint64_t n = view->symbol_bytes.size / size;
 
-    if (!view_offset(view, view->symbols, &offset, &left) || i >= left / size)
+    if (i >= n)
         return NULL;
-    if (ahead > left / size - i)
-        ahead = (size_t)(left / size - i);
-    return view_peek(view, SLOT_TABLE, offset + i * size, size, ahead * size);
+    if (ahead > n - i)
+        ahead = (size_t)(n - i);
+    return view_peek(view, SLOT_TABLE, view->symbol_bytes.offset + i * size, size, ahead * size);
 }
 
 /* Exported JNI_OnLoad, looked up in the GNU hash table as the loader would. */
@@ -281,10 +292,13 @@ static void find_jni(struct elf_view *view)
 
 void elf_read_imports(struct elf_view *view)
 {
-    const size_t step = 512, n = count_symbols(view);
+    const size_t step = 512;
+    size_t n;
 
+    locate_tables(view);
     if (view->strings_size == 0 || view->symbols == 0)
         return;
+    n = count_symbols(view);
     for (size_t i = 1; i < n; i++) {
         const unsigned char *p = symbol_peek(view, i, n - i < step ? n - i : step);
 

@@ -9,6 +9,7 @@ enum {
     STRINGS_WHOLE = 2 << 20,  /* a string table up to this size is read at once */
     STRING_WINDOW = 64 << 10, /* of a larger one: this much at a time */
     AHEAD_MIN = 4096,         /* bytes of one system call that cost no more than fewer */
+    AHEAD_MAX = 2 << 20,      /* read ahead of what is asked for: a size in the file may be a lie */
 };
 
 struct elf_scratch *elf_scratch_new(void)
@@ -95,6 +96,8 @@ const unsigned char *view_peek(struct elf_view *view, enum slot slot, uint64_t o
         ahead = len;
     if (ahead < AHEAD_MIN)
         ahead = AHEAD_MIN;
+    if (ahead > len + AHEAD_MAX)
+        ahead = len + AHEAD_MAX;
     if (ahead > source->size - offset)
         ahead = (size_t)(source->size - offset);
     window_fill(view, window, offset, ahead);
@@ -158,14 +161,21 @@ static const char *string_peek(struct elf_view *view, uint64_t offset, size_t ma
     return (const char *)bytes;
 }
 
+/* Entries may all name one long string: what they cost together is limited, found or not. */
 const char *view_string(struct elf_view *view, uint64_t offset)
 {
     size_t len;
-    const char *text = string_peek(view, offset, STRING_WINDOW, &len);
+    const char *text = string_peek(view, offset, STRING_WINDOW, &len), *end;
 
-    if (!text || !memchr(text, '\0', len))
+    if (!text)
         return NULL;
-    return arena_strdup(view->arena, text);
+    if (len > view->text_left)
+        len = view->text_left;
+    end = memchr(text, '\0', len);
+    view->text_left -= end ? (size_t)(end - text) + 1 : len;
+    if (!end && view->text_left == 0)
+        view_problem(view, "its names are longer than %d bytes together", TEXT_MAX);
+    return end ? arena_strndup(view->arena, text, (size_t)(end - text)) : NULL;
 }
 
 int view_string_find(struct elf_view *view, uint64_t offset, const char *const *names,

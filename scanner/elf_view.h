@@ -39,6 +39,9 @@ struct range {
 
 enum { CONSTANTS_MAX = 32, TABLES_MAX = 16, NOTES_SEEN_MAX = 16 };
 
+/* What is looked at of one file, bytes: tables may be long, and point to one thing many times. */
+enum { TEXT_MAX = 64 << 20, NOTES_MAX = 32 << 20 };
+
 /* Records translated at a time. */
 enum { BLOCK = 32 };
 
@@ -59,15 +62,19 @@ struct elf_view {
 
     struct range note[NOTES_SEEN_MAX]; /* PT_NOTE segments */
     size_t n_notes;
+    uint64_t notes_left; /* of NOTES_MAX */
+    size_t text_left;    /* of TEXT_MAX */
 
     /* Sections of constants, if there are section headers to tell. */
     struct range constant[CONSTANTS_MAX];
     size_t n_constants;
+    size_t n_compared; /* names that constants were compared with */
 
-    uint64_t strings, strings_size; /* DT_STRTAB as a file offset; size 0: none */
-    uint64_t symbols;               /* DT_SYMTAB, address */
-    uint64_t gnu_hash, hash;        /* DT_GNU_HASH, DT_HASH, addresses; 0: none */
-    uint64_t verneed, verdef;       /* addresses; 0: none */
+    uint64_t strings, strings_size;            /* DT_STRTAB as a file offset; size 0: none */
+    uint64_t symbols;                          /* DT_SYMTAB, address */
+    uint64_t gnu_hash, hash;                   /* DT_GNU_HASH, DT_HASH, addresses; 0: none */
+    struct range symbol_bytes, gnu_hash_bytes; /* the same in the file, up to the segment's end */
+    uint64_t verneed, verdef;                  /* addresses; 0: none */
     uint64_t verneed_num, verdef_num;
     uint64_t table[TABLES_MAX]; /* addresses of other tables that the dynamic section names */
     size_t n_tables;
@@ -81,7 +88,10 @@ const unsigned char *view_peek(struct elf_view *view, enum slot slot, uint64_t o
 bool view_offset(const struct elf_view *view, uint64_t vaddr, uint64_t *ret_offset,
                  uint64_t *ret_left);
 
-/* The string at `offset` of the dynamic string table, in the arena. NULL: out of range. */
+/*
+ * The string at `offset` of the dynamic string table, in the arena. NULL: out of range, or more
+ * than TEXT_MAX bytes of strings were asked for.
+ */
 const char *view_string(struct elf_view *view, uint64_t offset);
 
 /* Is the string at `offset` equal to one of the names? Its index, or -1. */
