@@ -10,13 +10,23 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SEEN_SIZE = 20 }; /* bytes of a file that the module reads */
-
-static bool is_foreign(const struct run *run, const struct object *object)
+static enum seen verify_head(const struct run *run, const struct node *node,
+                             const struct object *object)
 {
-    return object && object->size >= SEEN_SIZE &&
-           (object->class != ELFCLASS64 ||
-            (object->data == ELFDATA2LSB && object->machine != run->setup->profile.machine));
+    const bool big_endian = object && object->data == ELFDATA2MSB;
+    struct seen_head head;
+
+    if (node->kind != NODE_FILE || !object || object->size < SEEN_SIZE)
+        return SEEN_UNSURE;
+    head = (struct seen_head){
+        .class = object->class,
+        .data = object->data,
+        .version = object->ident_version,
+        .osabi = object->osabi,
+        .type = big_endian ? __builtin_bswap16(object->type) : object->type,
+        .machine = big_endian ? __builtin_bswap16(object->machine) : object->machine,
+    };
+    return resolver_judge(run->setup->profile.machine, &head);
 }
 
 /* What the module's look at a path is here: one open, recorded like those of ld.so. */
@@ -34,10 +44,8 @@ static enum seen look(void *data, const char *path, bool verify)
                                 .error = error,
                                 .path = run_path(run, path, "", "")});
     if (error)
-        return error == ENOENT || error == ENOTDIR ? SEEN_ABSENT : SEEN_REFUSED;
-    if (verify && at.node->kind == NODE_FILE && is_foreign(run, world_object(run->world, at.node)))
-        return SEEN_FOREIGN;
-    return SEEN_THERE;
+        return error == ENOENT || error == ENOTDIR ? SEEN_ABSENT : SEEN_UNSURE;
+    return verify ? verify_head(run, at.node, world_object(run->world, at.node)) : SEEN_THERE;
 }
 
 struct needs {

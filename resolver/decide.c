@@ -150,10 +150,22 @@ static const char *exact(struct resolver *r, const char *path, uint64_t len)
     return r->answer;
 }
 
+enum seen resolver_judge(uint16_t machine, const struct seen_head *head)
+{
+    if (head->class != ELFCLASS64)
+        return SEEN_FOREIGN;
+    /* Debian's loader passes over some of these, if they are another machine's; others end */
+    if (head->data != ELFDATA2LSB || head->version != EV_CURRENT || head->type != ET_DYN ||
+        (head->osabi != ELFOSABI_SYSV && head->osabi != ELFOSABI_GNU))
+        return SEEN_UNSURE;
+    return head->machine == machine ? SEEN_THERE : SEEN_FOREIGN;
+}
+
 /* `=PATH` and `?DIRECTORY`, from left to right; others are passed over. */
 static const char *take(struct resolver *r, const char *list, const char *name)
 {
     while (*list) {
+        enum seen seen = SEEN_ABSENT;
         uint64_t len = 0;
         const char *path;
 
@@ -162,8 +174,12 @@ static const char *take(struct resolver *r, const char *list, const char *name)
         if (*list == '?' && hint_may_have(r, list + 1, len - 1, name))
             return NULL;
         path = *list == '=' ? exact(r, list + 1, len - 1) : NULL;
-        if (path && r->look(r->data, path, true) == SEEN_THERE)
+        if (path)
+            seen = r->look(r->data, path, true);
+        if (seen == SEEN_THERE)
             return path;
+        if (seen == SEEN_UNSURE)
+            return NULL;
         list += len;
         list += *list == ':';
     }

@@ -23,12 +23,19 @@ enum { RESOLVER_PATH_MAX = 4096 };
 /* The library's DT_SONAME: the number changes when decisions do. */
 #define RESOLVER_SONAME "libstormlint-resolve.so.1"
 
-/* What came of looking at a path: opening it for reading. */
+/* What came of looking at a path: opening it for reading and, to `verify` it, reading its head. */
 enum seen {
     SEEN_ABSENT,  /* ENOENT or ENOTDIR: ld.so goes on here */
-    SEEN_REFUSED, /* any other error */
-    SEEN_FOREIGN, /* only when `verify` was asked for: an ELF file of another class or machine */
-    SEEN_THERE,
+    SEEN_UNSURE,  /* any other error, or no head of a library: what follows is for ld.so to say */
+    SEEN_FOREIGN, /* verified: a library of another class or machine, which ld.so passes over */
+    SEEN_THERE,   /* verified: a library for this machine, by its head */
+};
+
+/* The first bytes of an ELF file, as far as they are looked at. */
+enum { SEEN_SIZE = 20 };
+struct seen_head {
+    uint8_t class, data, version, osabi;
+    uint16_t type, machine; /* read as little-endian */
 };
 
 /* What is known about the directory of a hint. */
@@ -60,6 +67,9 @@ struct resolver {
     char path[RESOLVER_PATH_MAX];   /* put together to be looked at */
     char answer[RESOLVER_PATH_MAX]; /* an answer that does not end its list */
 };
+
+/* What the head of an ELF file says on `machine`. Too short, or not ELF at all: SEEN_UNSURE. */
+enum seen resolver_judge(uint16_t machine, const struct seen_head *head);
 
 /*
  * The path to open for `name`, valid until the next call; NULL: no opinion. The path was looked at

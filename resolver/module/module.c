@@ -12,7 +12,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { VERSION_MAX = 2, SEEN_SIZE = 20, ENOENT_ = 2, ENOTDIR_ = 20 };
+enum { VERSION_MAX = 2, ENOENT_ = 2, ENOTDIR_ = 20 };
 
 static struct {
     struct resolver resolver;
@@ -22,47 +22,60 @@ static struct {
 
 /* ---- looking at files */
 
-/*
- * Does the header speak of this machine? What is too short or not ELF at all is left to ld.so,
- * which ends a start on it with or without us.
- */
-static bool is_ours(const unsigned char *header)
+static enum seen verify_head(long fd)
 {
-    const unsigned machine = header[18] | (unsigned)header[19] << 8;
+    unsigned char at[SEEN_SIZE];
+    struct seen_head head;
 
+    if (sys_read(fd, at, SEEN_SIZE) != SEEN_SIZE)
+        return SEEN_UNSURE;
     for (unsigned i = 0; i < SELFMAG; i++)
-        if (header[i] != (unsigned char)ELFMAG[i])
-            return true;
-    return header[EI_CLASS] == ELFCLASS64 &&
-           (header[EI_DATA] != ELFDATA2LSB || machine == THIS_MACHINE);
+        if (at[i] != (unsigned char)ELFMAG[i])
+            return SEEN_UNSURE;
+    head = (struct seen_head){
+        .class = at[EI_CLASS],
+        .data = at[EI_DATA],
+        .version = at[EI_VERSION],
+        .osabi = at[EI_OSABI],
+        .type = (uint16_t)(at[16] | at[17] << 8),
+        .machine = (uint16_t)(at[18] | at[19] << 8),
+    };
+    return resolver_judge(THIS_MACHINE, &head);
 }
 
 static enum seen look(void *data, const char *path, bool verify)
 {
     const long fd = sys_open(path);
-    unsigned char header[SEEN_SIZE];
     enum seen seen = SEEN_THERE;
 
     (void)data;
     if (fd == -ENOENT_ || fd == -ENOTDIR_)
         return SEEN_ABSENT;
     if (fd < 0)
-        return SEEN_REFUSED;
-    if (verify && sys_read(fd, header, SEEN_SIZE) == SEEN_SIZE && !is_ours(header))
-        seen = SEEN_FOREIGN;
+        return SEEN_UNSURE;
+    if (verify)
+        seen = verify_head(fd);
     sys_close(fd);
     return seen;
 }
 
 /* ---- the program's notes */
 
-/* Bytes of the file that are in memory. */
+/* The first descriptor of each kind, valid or not: as any other reader takes it. */
+struct descriptors {
+    struct descriptor {
+        const char *at; /* NULL: there is none */
+        uint64_t size;
+    } closure, own;
+};
+
+/* Bytes of the file that are in memory, to be read. */
 static bool is_loaded(const struct start_facts *start, const ElfW(Phdr) * note)
 {
     for (unsigned long i = 0; i < start->n_phdrs; i++) {
         const ElfW(Phdr) *load = &start->phdr[i];
 
-        if (load->p_type == PT_LOAD && note->p_vaddr >= load->p_vaddr &&
+        if (load->p_type == PT_LOAD && load->p_flags & PF_R && note->p_vaddr >= load->p_vaddr &&
             note->p_memsz <= load->p_filesz &&
             note->p_vaddr - load->p_vaddr <= load->p_filesz - note->p_memsz)
             return true;
@@ -85,8 +98,8 @@ static bool is_owned(const char *owner, uint32_t size, const char *wanted)
     return true;
 }
 
-/* Notes of one segment: the first of each kind counts. */
-static void read_notes(struct resolver *r, const char *at, uint64_t size, uint64_t align)
+/* Notes of one segment. */
+static void read_notes(struct descriptors *found, const char *at, uint64_t size, uint64_t align)
 {
     while (size >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
@@ -95,12 +108,12 @@ static void read_notes(struct resolver *r, const char *at, uint64_t size, uint64
 
         if (from > size || note->n_descsz > size - from)
             return;
-        if (note->n_type == CLOSURE_NOTE && !r->closure.rows.at &&
+        if (note->n_type == CLOSURE_NOTE && !found->closure.at &&
             is_owned(at + sizeof(*note), note->n_namesz, CLOSURE_OWNER))
-            (void)closure_open(&r->closure, at + from, note->n_descsz);
-        if (note->n_type == RESOLUTION_NOTE && !r->own.at &&
+            found->closure = (struct descriptor){at + from, note->n_descsz};
+        if (note->n_type == RESOLUTION_NOTE && !found->own.at &&
             is_owned(at + sizeof(*note), note->n_namesz, "NixOS"))
-            (void)resolution_open(&r->own, at + from, note->n_descsz);
+            found->own = (struct descriptor){at + from, note->n_descsz};
         if (end >= size)
             return;
         at += end;
@@ -111,14 +124,17 @@ static void read_notes(struct resolver *r, const char *at, uint64_t size, uint64
 static void find_notes(struct resolver *r, const struct start_facts *start,
                        const struct link_map *program)
 {
+    struct descriptors found = {0};
+
     for (unsigned long i = 0; i < start->n_phdrs; i++) {
         const ElfW(Phdr) *p = &start->phdr[i];
 
-        if (p->p_type != PT_NOTE || p->p_align > 8 || !is_loaded(start, p))
-            continue;
-        read_notes(r, (const char *)(program->l_addr + p->p_vaddr), p->p_memsz,
-                   p->p_align == 8 ? 8 : 4);
+        if (p->p_type == PT_NOTE && is_loaded(start, p))
+            read_notes(&found, (const char *)(program->l_addr + p->p_vaddr), p->p_memsz,
+                       p->p_align == 8 ? 8 : 4);
     }
+    (void)closure_open(&r->closure, found.closure.at, found.closure.size);
+    (void)resolution_open(&r->own, found.own.at, found.own.size);
 }
 
 /* ---- is the closure note about this very program? */

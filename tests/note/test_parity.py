@@ -5,7 +5,7 @@ import os
 import tempfile
 
 from report import Failed, same
-from store import Store, check, start, texts
+from store import Store, check, gcc, start, texts
 
 SAME = object()
 
@@ -24,6 +24,10 @@ class Situation:
             data = bytearray(file.read())
         if kind == "machine":
             data[18:20] = b"\xb7\0" if data[18] != 0xb7 else b"\x3e\0"
+        elif kind == "order": # ... and of another machine: Debian's loader passes over it
+            data[5], data[18:20] = 2, b"\0\x16"
+        elif kind == "executable":
+            data[16] = 2
         elif kind == "truncated":
             data = data[:10]
         elif kind == "directory":
@@ -90,6 +94,11 @@ LISTS = {
     "wrong machine, then another": (
         lambda s: f"={s.broken('machine')}/libx.so:={s.store.d2}/libx.so", 2),
     "wrong machine": (lambda s: f"={s.broken('machine')}/libx.so", SAME),
+    # what may end the start, or not, is for ld.so to find by itself
+    "other byte order": (lambda s: f"={s.broken('order')}/libx.so:={s.store.d2}/libx.so", SAME),
+    "an executable": (lambda s: f"={s.broken('executable')}/libx.so", SAME),
+    "truncated": (lambda s: f"={s.broken('truncated')}/libx.so:={s.store.d2}/libx.so", SAME),
+    "a directory": (lambda s: f"={s.broken('directory')}/libx.so", SAME),
     "relative": (lambda s: "=libx.so", SAME),
     "token in an exact one": (lambda s: "=$ORIGIN/libx.so", SAME),
     "hint: miss": (lambda s: f"?{s.store.empty}:={s.store.d2}/libx.so", 2),
@@ -102,15 +111,19 @@ LISTS = {
     "nothing known": (lambda s: f"!{s.store.d2}/libx.so", SAME),
 }
 
-# name: path of a libx.so that ends the start, by whatever way it is found
-FATAL = {"truncated": "truncated", "a directory": "directory"}
+# kinds of a libx.so that ends the start when it is the first in the run path
+FATAL = ("truncated", "directory", "executable")
 
 
-def noted_by_hand(s, listed, kind, program=None, needed=None):
+def usual_run_path(store):
+    return ":".join([store.empty, store.p, store.d1, store.d2, store.a, store.libc])
+
+
+def noted_by_hand(s, listed, kind, program=None, needed=None, run_path=None):
     """The program with a note that has just this list for libx.so."""
     store, program = s.store, program or s.store.app
     note = os.path.join(s.dir, "note")
-    run_path = ":".join([store.empty, store.p, store.d1, store.d2, store.a, store.libc])
+    run_path = run_path or usual_run_path(store)
     needed = needed or ["liba.so", "libx.so", "libc.so.6"]
     with open(note, "wb") as file:
         if kind == "closure":
@@ -155,13 +168,36 @@ def hand_made(s, listed, kind, expected):
 
 
 def fatal(s, kind, how):
-    """The loader ends with the same words, whoever gave it the path."""
+    """What ends the start as built ends it with a note, and with the same words."""
     at = s.broken(how)
-    new = noted_by_hand(s, f"={at}/libx.so", kind)
-    code, _, err = start(new)
-    by_path = start(s.store.app, env={"LD_LIBRARY_PATH": at})
-    same("status", code, 127)
-    same("words", err.split(":", 2)[2], by_path[2].split(":", 2)[2])
+    run_path = f"{at}:{usual_run_path(s.store)}"
+    old = s.store.program("fatal", run_path)
+    new = noted_by_hand(s, f"={at}/libx.so", kind, old, run_path=run_path)
+    same("start", mask(start(new), new), mask(start(old), old))
+    same("status", start(new)[0], 127)
+
+
+NOTES = """
+__asm__(".pushsection .note.stormlint,\\"a\\",@note\\n .p2align 2\\n"
+        ".long 10, 4, 0x53544f52\\n .asciz \\"stormlint\\"\\n .p2align 2\\n .asciz \\"9?!\\"\\n"
+        ".long 10, 2f-1f, 0x53544f52\\n .asciz \\"stormlint\\"\\n .p2align 2\\n"
+        "1: .asciz \\"1\\", \\"RUN_PATH\\", \\"libx.so\\", \\"libc.so.6\\", \\"\\"\\n"
+        ".asciz \\".\\", \\"libx.so\\", \\"=D2/libx.so\\", \\"\\"\\n 2: .p2align 2\\n .popsection");
+#include <stdio.h>
+int libx(void);
+int main(void) { printf("libx %d\\n", libx()); return 0; }
+"""
+
+
+def two_notes(s):
+    """Of two notes the first counts, here a malformed one."""
+    store, path = s.store, os.path.join(s.dir, "two")
+    run_path = f"{store.d1}:{store.libc}"
+    gcc(path, NOTES.replace("RUN_PATH", run_path).replace("D2", store.d2),
+        f"-Wl,--dynamic-linker,{store.interp}", f"-L{store.d1}", "-Wl,--no-as-needed", "-lx",
+        "-Wl,--enable-new-dtags", f"-Wl,-rpath,{run_path}", f"-Wl,--audit,{store.reader}")
+    same("libx", start(path), (0, "libx 1\n", ""))
+    check(store, path)
 
 
 def rpath(s, env):
@@ -194,9 +230,10 @@ def table(report, store, loader=""):
         for name, (listed, expected) in LISTS.items():
             s = Situation(store, "list")
             report.test(f"{loader}{kind}, {name}", hand_made, s, listed(s), kind, expected)
-        for name, how in FATAL.items():
+        for how in FATAL:
             s = Situation(store, "fatal")
-            report.test(f"{loader}{kind}, fatal: {name}", fatal, s, kind, how)
+            report.test(f"{loader}{kind}, fatal: {how}", fatal, s, kind, how)
+    report.test(f"{loader}two notes", two_notes, Situation(store, "two"))
     for env in ({}, {"LD_LIBRARY_PATH": store.d2}, {"LD_LIBRARY_PATH": store.b2}):
         report.test(f"{loader}DT_RPATH, {env}", rpath, Situation(store, "rpath"), env)
 

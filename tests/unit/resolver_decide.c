@@ -17,7 +17,7 @@ static const struct {
     {"/a/libx.so", SEEN_THERE},
     {"/b/libx.so", SEEN_THERE},
     {"/other/libx.so", SEEN_FOREIGN},
-    {"/closed/libx.so", SEEN_REFUSED},
+    {"/closed/libx.so", SEEN_UNSURE},
     {"/plain/", SEEN_THERE},
     {"/levels/", SEEN_THERE},
     {"/levels/glibc-hwcaps", SEEN_THERE},
@@ -28,7 +28,7 @@ static const struct {
     {"libx.so", SEEN_THERE},
     {"/lp/libx.so", SEEN_THERE},
     {"/lp-levels/glibc-hwcaps", SEEN_THERE},
-    {"/lp-closed/libx.so", SEEN_REFUSED},
+    {"/lp-closed/libx.so", SEEN_UNSURE},
 };
 
 struct looks {
@@ -65,7 +65,8 @@ static const struct row {
     {"gone, then there", "=/gone/libx.so:=/b/libx.so", NULL, RUNPATH, false, "/b/libx.so", 2},
     {"gone", "=/gone/libx.so", NULL, RUNPATH, false, NULL, 1},
     {"another machine's", "=/other/libx.so:=/b/libx.so", NULL, RUNPATH, false, "/b/libx.so", 2},
-    {"not to be read", "=/closed/libx.so:=/b/libx.so", NULL, RUNPATH, false, "/b/libx.so", 2},
+    {"not to be read, or no library", "=/closed/libx.so:=/b/libx.so", NULL, RUNPATH, false, NULL,
+     1},
     {"relative", "=a/libx.so", NULL, RUNPATH, false, NULL, 0},
     {"a token", "=/$LIB/libx.so:=/a/libx.so", NULL, RUNPATH, false, "/a/libx.so", 1},
     {"an unknown element", "/a/libx.so:=/b/libx.so", NULL, RUNPATH, false, "/b/libx.so", 1},
@@ -158,6 +159,29 @@ static void steps_aside(void **state UNUSED)
     assert_int_equal(looks.n, 0);
 }
 
+/* What ld.so takes, passes over, or must see for itself: it may end on it, or pass over some. */
+static void judges_heads(void **state UNUSED)
+{
+    static const struct seen_head good = {ELFCLASS64, ELFDATA2LSB, 1, 0, ET_DYN, EM_X86_64};
+    static const struct {
+        struct seen_head head;
+        enum seen seen;
+    } heads[] = {
+        {{ELFCLASS64, ELFDATA2LSB, 1, ELFOSABI_GNU, ET_DYN, EM_X86_64}, SEEN_THERE},
+        {{ELFCLASS64, ELFDATA2LSB, 1, 0, ET_DYN, EM_AARCH64}, SEEN_FOREIGN},
+        {{ELFCLASS32, ELFDATA2MSB, 0, 9, ET_EXEC, EM_S390}, SEEN_FOREIGN},
+        {{ELFCLASS64, ELFDATA2MSB, 1, 0, ET_DYN, EM_S390}, SEEN_UNSURE},
+        {{ELFCLASS64, ELFDATA2LSB, 2, 0, ET_DYN, EM_X86_64}, SEEN_UNSURE},
+        {{ELFCLASS64, ELFDATA2LSB, 1, 9, ET_DYN, EM_X86_64}, SEEN_UNSURE},
+        {{ELFCLASS64, ELFDATA2LSB, 1, 0, ET_EXEC, EM_X86_64}, SEEN_UNSURE},
+    };
+
+    assert_int_equal(resolver_judge(EM_X86_64, &good), SEEN_THERE);
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (resolver_judge(EM_X86_64, &heads[i].head) != heads[i].seen)
+            fail_msg("head %zu", i);
+}
+
 /* Only the program has a resolution note that is read. */
 static void reads_own_note(void **state UNUSED)
 {
@@ -193,9 +217,8 @@ static void remembers_hints(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),
-        cmocka_unit_test(steps_aside),
-        cmocka_unit_test(reads_own_note),
+        cmocka_unit_test(answers),         cmocka_unit_test(judges_heads),
+        cmocka_unit_test(steps_aside),     cmocka_unit_test(reads_own_note),
         cmocka_unit_test(remembers_hints),
     };
 
