@@ -91,6 +91,10 @@ static void add_output(struct options_apply *o, const char *arg, const struct ar
 
     if (!equals || equals == arg || !equals[1])
         argp_error(state, "--output wants NAME=DIR, not '%s'", arg);
+    for (size_t i = 0; i < n; i++)
+        if (strlen(o->output[i].name) == (size_t)(equals - arg) &&
+            strncmp(o->output[i].name, arg, (size_t)(equals - arg)) == 0)
+            argp_error(state, "output '%s' is given twice", o->output[i].name);
     o->output = arena_grow(&o->arena, o->output, n, sizeof(*o->output));
     o->output[n] = (struct apply_output){
         .name = arena_strndup(&o->arena, arg, (size_t)(equals - arg)),

@@ -102,18 +102,18 @@ static int carry_out(struct apply *apply, struct err *err)
         r = make_farms(apply, err);
     if (r == 0)
         r = exchange_all(apply, err);
-    if (r == 0)
-        r = prove_all(apply, err);
-    if (r < 0) {
-        struct err undone;
+    return r == 0 ? prove_all(apply, err) : r;
+}
 
-        if (files_undo(apply, &undone) < 0)
-            return err_set(err, -r, "%.600s; and then %.400s",
-                           arena_strdup(apply->arena, err->text), undone.text);
-        return r;
-    }
-    files_finish(apply);
-    return 0;
+/* Everything as it was, for an error; that is told, and whether something could not be put back. */
+static int put_back(struct apply *apply, int error, struct err *err)
+{
+    struct err undone;
+
+    if (files_undo(apply, &undone) < 0)
+        return err_set(err, -error, "%.600s; and then %.400s",
+                       arena_strdup(apply->arena, err->text), undone.text);
+    return error;
 }
 
 int apply_plans(const struct plan *plan, size_t n_plans, const struct apply_options *options,
@@ -131,6 +131,10 @@ int apply_plans(const struct plan *plan, size_t n_plans, const struct apply_opti
         sweep(&apply);
         r = carry_out(&apply, err);
     }
+    if (r < 0)
+        r = put_back(&apply, r, err);
+    else
+        files_finish(&apply);
     files_unlock(&apply);
     result.item = arena_calloc(arena, apply.n_targets + 1, sizeof(*result.item));
     for (size_t i = 0; i < apply.n_targets; i++) {

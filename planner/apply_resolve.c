@@ -375,6 +375,15 @@ static int own_farm(struct apply *apply, struct target *t, struct subject_query 
     return r < 0 ? r : replan(t, apply->arena, err);
 }
 
+/* Is a file one of the targets before `t`? Its copies would take each other's name. */
+static bool is_target(const struct apply *apply, const struct target *t, const char *path)
+{
+    for (const struct target *other = apply->target; other < t; other++)
+        if (other->subject && strcmp(other->applied.path, path) == 0)
+            return true;
+    return false;
+}
+
 static int resolve_object(struct apply *apply, struct target *t, const struct program *program,
                           size_t n, struct err *err)
 {
@@ -404,6 +413,8 @@ static int resolve_object(struct apply *apply, struct target *t, const struct pr
                                                    : "it is no library or plugin any more",
                      err);
     query.program = t->applied.path = world_path(apply->arena, at.node);
+    if (is_target(apply, t, query.program))
+        return err_set(err, EINVAL, "'%s' is planned twice: give one plan for it", query.program);
     found = find_program(program, n, query.program);
     if (found) {
         query.env = found->env;

@@ -125,6 +125,9 @@ static const char *foreign_loader(const struct subject *s, enum method method)
     at = world_walk(s->world, NULL, s->object->interp);
     if (at.error == 0 && subject_in_store(s, world_path(s->arena, at.node)))
         return NULL;
+    if (at.error && subject_in_store(s, s->object->interp))
+        return arena_printf(s->arena, "its loader '%s' cannot be looked at: %s",
+                            str_escape(s->arena, s->object->interp), strerror(at.error));
     return arena_printf(s->arena,
                         "its loader '%s' is outside the store: what is there is not known",
                         str_escape(s->arena, s->object->interp));

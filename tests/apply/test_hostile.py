@@ -29,7 +29,30 @@ def test_farm_through_link(b):
     same("planned", b.plan()["objects"][0]["strategy"], "none")
 
 
-TESTS = [test_farm_elsewhere, test_farm_through_link]
+def test_twice(b):
+    """The same plan twice, or one with an object twice: files would change names twice."""
+    b.refuses("is planned twice", args=(b.plan_file,))
+    plan = b.plan()
+    plan["objects"] *= 2
+    b.write_plan(plan)
+    b.refuses("is planned twice")
+    b.refuses("output 'out' is given twice", args=("--output", f"out={b.dir}"), status=2)
+
+
+def test_out_stays_away(b):
+    """Who fails leaves no directories either."""
+    b.store.program("app", "-Wl,--no-as-needed", "-lm")
+    b.refuses("stale", args=("--out", f"{b.dir}/new/deep"))
+    same("made", os.path.exists(f"{b.dir}/new"), False)
+
+
+def test_loader_gone(b):
+    os.unlink(b.store.loader)
+    b.refuses(f"its loader '{b.store.loader}' cannot be looked at: No such file")
+
+
+TESTS = [test_farm_elsewhere, test_farm_through_link, test_twice, test_out_stays_away,
+         test_loader_gone]
 
 
 def test(report, build):
