@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/apply_inputs.h"
+#include "cli/apply_keep.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "loader/storm.h"
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -374,53 +374,19 @@ static int plan_here(struct options_apply *o, struct err *err)
     return r;
 }
 
-static bool has_edited(const struct apply_result *result, const char *dir)
+/* Carry out, and keep the plans where that is asked for. */
+static int carry_out(struct options_apply *o, struct apply_result *ret_result, struct err *err)
 {
-    for (size_t i = 0; i < result->n; i++)
-        if (result->item[i].state == APPLIED_EDITED && str_starts(result->item[i].path, dir) &&
-            result->item[i].path[strlen(dir)] == '/')
-            return true;
-    return false;
-}
+    const struct apply_inputs *in = &o->inputs;
+    struct kept kept = {0};
+    struct err lost;
+    int r = o->keep ? keep_prepare(&kept, &o->apply, in->plan, in->n_plans, &o->arena, err) : 0;
 
-static int write_plan(json_t *json, const char *path, struct arena *arena, struct err *err)
-{
-    const char *beside = arena_printf(arena, "%s.new", path);
-    FILE *file = fopen(beside, "we");
-    int r = file ? json_print(json, file, true, err)
-                 : err_set(err, errno, "'%s': %s", beside, strerror(errno));
-
-    if (file && fclose(file) != 0 && r == 0)
-        r = err_set(err, errno, "'%s': %s", beside, strerror(errno));
-    if (r == 0 && rename(beside, path) < 0)
-        r = err_set(err, errno, "'%s': %s", path, strerror(errno));
-    if (r < 0 && file)
-        (void)unlink(beside);
-    return r;
-}
-
-/* A plan made for what is edited already says that nothing is to be done: the first one stays. */
-static int keep_plan(struct options_apply *o, const struct plan *plan,
-                     const struct apply_result *result, struct err *err)
-{
-    const char *root = strcmp(o->apply.root, "/") == 0 ? "" : o->apply.root;
-    json_t *json = plan_json(plan, &o->arena);
-    int r = 0;
-
-    for (size_t i = 0; i < o->apply.n_outputs && r == 0; i++) {
-        const struct apply_output *output = &o->output[i];
-        const char *support = arena_printf(&o->arena, "%s%s/nix-support", root, output->dir);
-        const char *folder = str_join(&o->arena, support, "stormlint");
-        const char *path = str_join(&o->arena, folder, "plan.json");
-
-        if (strcmp(output->name, plan->key.output) != 0 ||
-            (access(path, F_OK) == 0 && !has_edited(result, output->dir)))
-            continue;
-        (void)mkdir(support, 0755);
-        (void)mkdir(folder, 0755);
-        r = write_plan(json, path, &o->arena, err);
-    }
-    json_decref(json);
+    if (r < 0)
+        return r;
+    r = apply_plans(in->plan, in->n_plans, &o->apply, &o->arena, ret_result, err);
+    if (keep_finish(&kept, r == 0 ? ret_result : NULL, &lost) < 0)
+        log_warn("all is done, but the plan is not kept: %s", lost.text);
     return r;
 }
 
@@ -440,9 +406,7 @@ static int apply(struct options_apply *o)
         return check_budget(o, &err);
     r = o->inputs.n_plans ? 0 : plan_here(o, &err);
     if (r == 0)
-        r = apply_plans(o->inputs.plan, o->inputs.n_plans, &o->apply, &o->arena, &result, &err);
-    for (size_t i = 0; r == 0 && o->keep && i < o->inputs.n_plans; i++)
-        r = keep_plan(o, &o->inputs.plan[i], &result, &err);
+        r = carry_out(o, &result, &err);
     if (r < 0) {
         log_error("not applied: %s", err.text);
         return EXIT_FAILED;

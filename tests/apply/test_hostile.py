@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 import tempfile
 
-from report import same
+from report import Failed, run, same
+from store import snapshot
 from test_apply import Bench
 
 
@@ -51,8 +53,26 @@ def test_loader_gone(b):
     b.refuses(f"its loader '{b.store.loader}' cannot be looked at: No such file")
 
 
+def test_plan_not_kept(b):
+    """A plan that cannot be kept is noticed before anything is edited."""
+    os.makedirs(f"{b.store.app}/nix-support/stormlint/plan.json")
+    before = snapshot(b.store.app)
+    here = (b.stormlint, "apply", "--output", f"out={b.store.app}", "--policy", b.store.policy)
+    done = run(*here, "--keep-plan")
+    same("status", done.returncode, 4)
+    if "not applied" not in done.stderr or "Is a directory" not in done.stderr:
+        raise Failed(done.stderr)
+    same("untouched", snapshot(b.store.app) == before, True)
+    shutil.rmtree(f"{b.store.app}/nix-support")
+    before = snapshot(b.store.app)
+    os.link(b.path(), f"{b.dir}/elsewhere")
+    done = run(*here, "--keep-plan")
+    same("status", (done.returncode, "2 names" in done.stderr), (4, True))
+    same("untouched", snapshot(b.store.app) == before, True)
+
+
 TESTS = [test_farm_elsewhere, test_farm_through_link, test_twice, test_out_stays_away,
-         test_loader_gone]
+         test_loader_gone, test_plan_not_kept]
 
 
 def test(report, build):
