@@ -14,8 +14,7 @@
  */
 #include "cli/command.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stddef.h>
 
 static const struct command *const commands[] = {
     // clang-format off
@@ -44,33 +43,7 @@ static const struct command *const commands[] = {
     // clang-format on
 };
 
-static int print_help(FILE *to)
-{
-    const struct command *const *c;
-
-    fputs("Usage: stormlint COMMAND [ARGS...]\n\nCommands:\n", to);
-    for (c = commands; *c; c++)
-        fprintf(to, "  %-9s %s\n", (*c)->name, (*c)->summary);
-    fputs("\n'stormlint COMMAND --help' tells what a command can do.\n", to);
-    return to == stdout ? EXIT_FINE : EXIT_USAGE;
-}
-
 int main(int argc, char **argv)
 {
-    const struct command *const *c;
-    const char *name = argc > 1 ? argv[1] : NULL;
-
-    if (!name)
-        return print_help(stderr);
-    if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
-        return print_help(stdout);
-    if (!strcmp(name, "--version")) {
-        puts("stormlint " VERSION);
-        return EXIT_FINE;
-    }
-    for (c = commands; *c; c++)
-        if (!strcmp((*c)->name, name))
-            return (*c)->run(argc - 1, argv + 1);
-    fprintf(stderr, "stormlint: '%s' is no command; 'stormlint help' lists them\n", name);
-    return EXIT_USAGE;
+    return command_main("stormlint", commands, argc, argv);
 }

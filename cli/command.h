@@ -20,6 +20,12 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
 };
 
+/*
+ * main() of an executable with these commands, the last one NULL. An answer that could not be
+ * written (a full disk) ends in EXIT_FAILED, whatever the command has returned.
+ */
+int command_main(const char *program, const struct command *const *commands, int argc, char **argv);
+
 extern const struct command cmd_apply, cmd_check, cmd_scan, cmd_storm, cmd_trace;
 extern const struct command cmd_plan, cmd_serve, cmd_syspath;
 extern const struct command cmd_lint, cmd_rules, cmd_audit, cmd_diff, cmd_report, cmd_gc;

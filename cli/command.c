@@ -1,0 +1,51 @@
+#include "cli/command.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* At exit, whoever exits: half an answer must not pass for a whole one. */
+static void check_output(void)
+{
+    const bool lost = ferror(stdout) != 0;
+
+    errno = 0;
+    if (fflush(stdout) == 0 && !lost)
+        return;
+    log_error("standard output: %s", errno ? strerror(errno) : "not all of it could be written");
+    _exit(EXIT_FAILED);
+}
+
+static int print_help(const char *program, const struct command *const *c, FILE *to)
+{
+    fprintf(to, "Usage: %s COMMAND [ARGS...]\n\nCommands:\n", program);
+    for (; *c; c++)
+        fprintf(to, "  %-9s %s\n", (*c)->name, (*c)->summary);
+    fprintf(to, "\n'%s COMMAND --help' tells what a command can do.\n", program);
+    return to == stdout ? EXIT_FINE : EXIT_USAGE;
+}
+
+int command_main(const char *program, const struct command *const *commands, int argc, char **argv)
+{
+    const struct command *const *c;
+    const char *name = argc > 1 ? argv[1] : NULL;
+
+    if (atexit(check_output) != 0)
+        abort();
+    if (!name)
+        return print_help(program, commands, stderr);
+    if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
+        return print_help(program, commands, stdout);
+    if (!strcmp(name, "--version")) {
+        printf("%s " VERSION "\n", program);
+        return EXIT_FINE;
+    }
+    for (c = commands; *c; c++)
+        if (!strcmp((*c)->name, name))
+            return (*c)->run(argc - 1, argv + 1);
+    fprintf(stderr, "%s: '%s' is no command; '%s help' lists them\n", program, name, program);
+    return EXIT_USAGE;
+}
