@@ -1,6 +1,7 @@
 #include "planner/policy.h"
 #include "base/str.h"
 #include "linter/danger_file.h"
+#include "planner/criteria.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -108,6 +109,15 @@ static int read_reader(json_t *root, struct arena *arena, struct policy *p, stru
 
 /* ---- lists */
 
+static const char *without_slashes(struct arena *arena, const char *path)
+{
+    size_t n = strlen(path);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return arena_strndup(arena, path, n);
+}
+
 /* A list of strings; `paths`: absolute ones. NULL or null: nothing is said. */
 static int read_texts(json_t *array, const char *key, bool paths, struct arena *arena,
                       const char ***ret_text, size_t *ret_n, struct err *err)
@@ -126,10 +136,24 @@ static int read_texts(json_t *array, const char *key, bool paths, struct arena *
             return err_set(err, EINVAL, "policy: '%s' must be a list of %s", key,
                            paths ? "absolute paths" : "strings");
         text[i] = str_unescape(arena, json_string_value(value));
+        if (paths)
+            text[i] = without_slashes(arena, text[i]);
     }
     *ret_text = text;
     *ret_n = i;
     return 0;
+}
+
+/* Is there such a strategy, of that scope (NULL: of any)? */
+static bool is_method(const char *strategy, const char *scope)
+{
+    for (int i = 0; i < N_METHODS; i++) {
+        const struct strategy *row = strategy_of((enum method)i);
+
+        if (!strcmp(row->name, strategy) && (!scope || !strcmp(scope_name(row->scope), scope)))
+            return true;
+    }
+    return false;
 }
 
 static int read_packages(json_t *array, struct arena *arena, struct policy *p, struct err *err)
@@ -150,6 +174,9 @@ static int read_packages(json_t *array, struct arena *arena, struct policy *p, s
         if (json_unpack_ex(value, &bad, JSON_STRICT, "{s:s, s:s, s?s, s:s}", "pname", &pname,
                            "strategy", &strategy, "scope", &scope, "reason", &reason))
             return err_set(err, EINVAL, "policy: packages[%zu]: %s", i, bad.text);
+        if (!is_method(strategy, scope))
+            return err_set(err, EINVAL, "policy: packages[%zu]: there is no strategy '%s%s%s'", i,
+                           strategy, scope ? " " : "", scope ? scope : "");
         p->package[p->n_packages++] = (struct policy_package){
             .pname = str_unescape(arena, pname),
             .strategy = str_unescape(arena, strategy),
@@ -263,6 +290,23 @@ static int read_special(const char *key, json_t *value, struct arena *arena, str
     return err_set(err, EINVAL, "policy: there is no '%s' in policies", key);
 }
 
+/* Words of other tables: one that is misspelt would be as if it were not there. */
+static int check_words(const struct policy *p, struct err *err)
+{
+    struct cpu cpu;
+    int r = p->cpu ? cpu_find(p->cpu, &cpu, err) : 0;
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < p->n_required; i++)
+        if (!criterion_find(p->required[i]))
+            return err_set(err, EINVAL, "policy: required: there is no criterion '%s'",
+                           p->required[i]);
+    if (p->min_percent > 100)
+        return err_set(err, EINVAL, "policy: 'min_percent' must be 100 or less");
+    return 0;
+}
+
 static int read_policy(json_t *root, struct arena *arena, struct policy *p, struct err *err)
 {
     const struct member_row *row;
@@ -279,21 +323,22 @@ static int read_policy(json_t *root, struct arena *arena, struct policy *p, stru
         row = find_member(key);
         r = row ? read_member(row, value, arena, p, err) : read_special(key, value, arena, p, err);
     }
-    return r;
+    return r < 0 ? r : check_words(p, err);
 }
 
 /* The policy that a file starts from. */
 static int read_base(json_t *root, struct policy *p, struct err *err)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
-    const char *base = json_string_value(json_object_get(root, "based_on"));
+    const json_t *based_on = json_object_get(root, "based_on");
+    const char *base = json_string_value(based_on);
 
     if (!schema || strcmp(schema, POLICY_SCHEMA) != 0)
         return err_set(err, EINVAL, "policy: schema is '%s', expected '" POLICY_SCHEMA "'",
                        schema ? schema : "missing");
     *p = *policy_default();
-    if (base && !policy_named(base))
-        return err_set(err, EINVAL, "policy: based_on '%s' is no policy", base);
+    if (based_on && (!base || !policy_named(base)))
+        return err_set(err, EINVAL, "policy: based_on '%s' is no policy", base ? base : "?");
     if (base)
         *p = *policy_named(base);
     p->name = "unnamed";
@@ -398,57 +443,4 @@ int policy_of_plan(const char *text, struct arena *arena, struct policy *ret_pol
     r = policy_parse(root, "the plan's policy", arena, ret_policy, err);
     json_decref(root);
     return r;
-}
-
-const char *policy_package(const struct policy *policy, struct arena *arena, const char *path)
-{
-    size_t i, len;
-
-    for (i = 0; i < policy->n_stores; i++) {
-        len = strlen(policy->store[i]);
-        if (!strncmp(path, policy->store[i], len) && path[len] == '/' && path[len + 1] &&
-            path[len + 1] != '/')
-            return arena_strndup(arena, path, len + 1 + strcspn(path + len + 1, "/"));
-    }
-    return NULL;
-}
-
-void policy_add_store(struct policy *p, struct arena *arena, const char *store)
-{
-    const char **list;
-    size_t i;
-
-    for (i = 0; i < p->n_stores; i++)
-        if (!strcmp(p->store[i], store))
-            return;
-    list = arena_calloc(arena, p->n_stores + 1, sizeof(*list));
-    for (i = 0; i < p->n_stores; i++)
-        list[i] = p->store[i];
-    list[p->n_stores++] = arena_strdup(arena, store);
-    p->store = list;
-}
-
-static bool has_hash(const char *name, size_t len)
-{
-    static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-
-    return len > 33 && ((strspn(name, digits) == 32 && name[32] == '-') ||
-                        (name[len - 33] == '-' && strspn(name + len - 32, digits) == 32));
-}
-
-void policy_learn_store(struct policy *p, struct arena *arena, const char *path)
-{
-    const char *at = path;
-    size_t len;
-
-    if (*path != '/' || policy_package(p, arena, path))
-        return;
-    for (; *at == '/'; at += len) {
-        at++;
-        len = strcspn(at, "/");
-        if (at - path > 1 && at[len] == '/' && has_hash(at, len)) {
-            policy_add_store(p, arena, arena_strndup(arena, path, (size_t)(at - path) - 1));
-            return;
-        }
-    }
 }

@@ -103,6 +103,8 @@ json_t *policy_json(const struct policy *policy);
 /* "none", "glibc-a", "glibc-b" */
 const char *reader_name(enum note_reader reader);
 
+/* ---- policy_stores.c */
+
 /*
  * The package a path belongs to: "/nix/store/HASH-name" of "/nix/store/HASH-name/lib/x.so". NULL:
  * it lies in no store.

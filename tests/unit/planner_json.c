@@ -235,6 +235,17 @@ static void policies_are_read_strictly(void **state UNUSED)
          " [\"red\"]}, \"why\": \"w\"}]}",
          "colour"},
         {"{\"schema\": \"stormlint-policy/1\", \"packages\": [{\"pname\": \"a\"}]}", "packages[0]"},
+        {"{\"schema\": \"stormlint-policy/1\", \"packages\": [{\"pname\": \"a\", \"strategy\":"
+         " \"frm\", \"reason\": \"r\"}]}",
+         "no strategy 'frm'"},
+        {"{\"schema\": \"stormlint-policy/1\", \"packages\": [{\"pname\": \"a\", \"strategy\":"
+         " \"farm\", \"scope\": \"closure\", \"reason\": \"r\"}]}",
+         "no strategy 'farm closure'"},
+        {"{\"schema\": \"stormlint-policy/1\", \"required\": [\"ld-librarypath\"]}",
+         "no criterion 'ld-librarypath'"},
+        {"{\"schema\": \"stormlint-policy/1\", \"cpu\": \"z80\"}", "no CPU of that name"},
+        {"{\"schema\": \"stormlint-policy/1\", \"min_percent\": 101}", "100 or less"},
+        {"{\"schema\": \"stormlint-policy/1\", \"based_on\": 1}", "is no policy"},
     };
     CLEANUP(arena_release) struct arena arena = {0};
     size_t i;
@@ -255,6 +266,20 @@ static void policies_are_read_strictly(void **state UNUSED)
     }
 }
 
+/* A directory is the same with a slash at its end: a store that nothing lies in would be none. */
+static void policies_take_final_slashes(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    json_t *json =
+        json_loads("{\"schema\": \"stormlint-policy/1\", \"stores\": [\"/opt/spack//\"]}", 0, NULL);
+    struct policy policy;
+    struct err err = {0};
+
+    assert_int_equal(policy_parse(json, "here", &arena, &policy, &err), 0);
+    json_decref(json);
+    assert_string_equal(policy_package(&policy, &arena, "/opt/spack/x/lib"), "/opt/spack/x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +288,7 @@ int main(void)
         cmocka_unit_test(edits_are_told_without_hashes),
         cmocka_unit_test(anything_off_is_refused),
         cmocka_unit_test(policies_are_read_strictly),
+        cmocka_unit_test(policies_take_final_slashes),
     };
 
     return UNIT_RUN(tests);
