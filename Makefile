@@ -27,7 +27,7 @@ PKG_CONFIG ?= pkg-config
 CLANG  := $(findstring clang,$(CC))
 PKGS   := libelf jansson sqlite3
 # what reaches other machines: in stormlint-net only
-NET_PKGS := libmicrohttpd zlib libcurl libsodium liblzma libzstd
+NET_PKGS := libmicrohttpd zlib libcurl libsodium liblzma libzstd libbrotlidec
 VERSION := 0.1.0
 # where SARIF says that the pages of the rules are: the installed ones, or a web site
 # where install-resolver puts the reader of closure notes, which the policy "resolver" names
@@ -319,7 +319,7 @@ layers: $(LAYERS:%=layer-%) layer-resolver-alone
 	@! grep -ln '<microhttpd\.h>' $(SRC) $(HDR) | grep -vx 'server/http\.c'
 	@! grep -ln '<curl/' $(SRC) $(HDR) | grep -vx 'scanner/fetch\.c'
 	@! grep -ln '<sodium\.h>' $(SRC) $(HDR) | grep -vx 'scanner/crypto\.c'
-	@! grep -ln '<lzma\.h>\|<zstd\.h>' $(SRC) $(HDR) | grep -vx 'scanner/unpack\.c'
+	@! grep -ln '<lzma\.h>\|<zstd\.h>\|<brotli/' $(SRC) $(HDR) | grep -vx 'scanner/unpack\.c'
 	@! grep -ln '<zlib\.h>' $(filter-out tests/%,$(SRC) $(HDR)) | grep -vx 'server/gzip\.c'
 	@! grep -ln '<jansson\.h>' $(SRC) $(HDR) | grep -vx 'base/json\.h'
 layer-%:

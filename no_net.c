@@ -1,6 +1,6 @@
 /*
- * What reaches other machines, elsewhere: stormlint links this in place of the commands that do.
- * libcurl, the HTTP server and what these bring along are some thirty libraries; loading them took
+ * What reaches other machines, elsewhere: stormlint links this in place of the commands that do, and
+ * of what undoes their packing. libcurl, the HTTP server and what these bring along are some thirty libraries; loading them took
  * longer than most commands take altogether. stormlint-net is the same program with them: it lies
  * beside this one and is started in its place, with the same arguments.
  */
@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "scanner/cache_scan.h"
 #include "scanner/crypto.h"
+#include "scanner/unpack_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,9 +77,10 @@ static int become_net(struct err *err)
     if (r < 0)
         return r;
     (void)execv(path, argv);
-    return err_set(err, errno,
-                   "'%s', which reaches other machines: %s; it belongs beside stormlint", path,
-                   strerror(errno));
+    return err_set(
+        err, errno,
+        "'%s', which reaches other machines and unpacks: %s; it belongs beside stormlint", path,
+        strerror(errno));
 }
 
 static int run(int argc, char **argv)
@@ -113,4 +115,17 @@ int cache_scan(struct db *db, const struct scan_options *scan, const struct cach
     (void)cache;
     (void)ret_result;
     return become_net(err);
+}
+
+int unpack_file(FILE *from, enum packing packing, uint64_t limit, FILE **ret_file, struct err *err)
+{
+    const bool again =
+        lseek(fileno(from), 0, SEEK_CUR) >= 0; /* can it be read from its beginning? */
+
+    (void)packing;
+    (void)limit;
+    (void)ret_file;
+    (void)fclose(from);
+    return again ? become_net(err)
+                 : err_set(err, ESPIPE, "packed, and no file: unpack it, or give the file's name");
 }

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/linting.h"
+#include "cli/meta.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static const struct argp_option rows[] = {
     {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
     {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
      "What is known, and why (default: " SUPPRESSIONS ", when it is there)", 0},
-    {"meta", OPT_META, "FILE", 0,
-     "A channel's packages.json: attributes, maintainers and positions of packages", 0},
+    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
     {0},
@@ -151,6 +151,7 @@ static int write_file(const struct audit *audit, const char *path, struct arena 
 static int make(struct audit_arguments *a, struct progress_line *line, struct err *err)
 {
     CLEANUP(linting_release) struct linting linting = {0};
+    CLEANUP(origins_freep) struct origins *origins = NULL;
     struct policy policy = *policy_default();
     struct audit_options o = {.name = a->name,
                               .time = linting_now(a->arena),
@@ -159,18 +160,15 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
                               .policy = a->no_plan ? NULL : &policy,
                               .judge = judge,
                               .data = a};
-    struct origins *origins = NULL;
     struct audit audit;
-    int r = a->policy ? policy_read(a->policy, a->arena, &policy, err) : 0;
+    int r = meta_read(a->meta, a->arena, &origins, err);
 
-    if (r == 0 && a->meta)
-        r = origins_read(a->meta, a->arena, &origins, err);
+    if (r == 0 && a->policy)
+        r = policy_read(a->policy, a->arena, &policy, err);
     if (r == 0)
         r = linting_open(&a->common, !a->only, &linting, err);
-    if (r < 0) {
-        origins_free(origins);
+    if (r < 0)
         return r;
-    }
     o.origins = origins;
     o.source = linting.closure.live ? "files" : "index";
     o.lint = (struct lint_options){.cpu = &linting.setting.cpu,
@@ -179,7 +177,6 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
                                    .progress = a->lines.progress.update ? &a->lines.progress
                                                                         : &line->progress};
     r = audit_make(&linting.closure, &o, a->arena, &audit, err);
-    origins_free(origins);
     progress_line_end(line);
     if (r == 0)
         r = write_file(&audit, a->output, a->arena, err);

@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/meta.h"
 #include "cli/scanning.h"
 #include "scanner/closure_file.h"
 #include "scanner/fetch.h"
@@ -23,10 +24,10 @@ enum { LIST_MAX = 256 * 1024 * 1024 }; /* bytes of a list of store paths */
 struct pull_arguments {
     struct options common; /* of these only --db, --json */
     struct scan_options scan;
-    const char *hydra, *eval, *output;
+    const char *hydra, *eval, *output, *meta;
 };
 
-enum { OPT_HYDRA = 0x200, OPT_EVAL, OPT_DB, OPT_ROOT, OPT_STORE, OPT_JSON };
+enum { OPT_HYDRA = 0x200, OPT_EVAL, OPT_DB, OPT_ROOT, OPT_STORE, OPT_META, OPT_JSON };
 
 static const struct argp_option rows[] = {
     {"hydra", OPT_HYDRA, "URL", 0, "The Hydra, for instance https://hydra.nixos.org", 0},
@@ -36,6 +37,7 @@ static const struct argp_option rows[] = {
     {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
     {"root", OPT_ROOT, "DIR", 0, "The tree under DIR plays /", 0},
     {"store", OPT_STORE, "DIR", 0, "The directory of packages (default: /nix/store)", 0},
+    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
     {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {0},
@@ -73,6 +75,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_STORE:
         a->scan.store = arg;
+        break;
+    case OPT_META:
+        a->meta = arg;
         break;
     case 'j':
         a->scan.readers = scanning_readers(arg, state);
@@ -184,11 +189,14 @@ static int print(const struct pull_arguments *a, const struct closure_file *list
 
 static int scan(struct pull_arguments *a, const struct closure_file *list, struct err *err)
 {
+    CLEANUP(origins_freep) struct origins *origins = NULL;
     CLEANUP(db_closep) struct db *db = NULL;
     struct scan_result result = {0};
     const char **path = arena_calloc(&a->common.arena, list->n_paths + 1, sizeof(*path));
-    int r = scanning_open(&a->common, &a->scan, &db, err);
+    int r = meta_read(a->meta, &a->common.arena, &origins, err);
 
+    if (r == 0)
+        r = scanning_open(&a->common, &a->scan, &db, err);
     for (size_t i = 0; i < list->n_paths; i++)
         path[i] = list->path[i].path;
     a->scan.path = path;
@@ -196,6 +204,8 @@ static int scan(struct pull_arguments *a, const struct closure_file *list, struc
     a->scan.skips_absent = true;
     if (r == 0 && list->n_paths)
         r = scan_run(db, &a->scan, &result, err);
+    if (r == 0)
+        r = meta_note(db, a->meta, origins, err);
     if (r == 0)
         r = print(a, list, &result, err);
     if (r == 0 && result.incomplete)

@@ -6,10 +6,10 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/meta.h"
 #include "cli/scanning.h"
 #include "scanner/cache_scan.h"
 #include "scanner/index.h"
-#include "scanner/origin.h"
 #include "scanner/scan.h"
 
 #include <argp.h>
@@ -63,8 +63,7 @@ static const struct argp_option rows[] = {
      "Read every archive of the cache, also where its listing shows no ELF files", 0},
     {"ranges", OPT_RANGES, NULL, 0,
      "Of the cache's unpacked archives read only ELF files; hashes are not checked then", 0},
-    {"meta", OPT_META, "FILE", 0,
-     "A channel's packages.json: attributes, maintainers and positions of packages", 0},
+    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {"progress-fd", OPT_PROGRESS, "N", 0,
      "Tell progress on file descriptor N, a JSON object a line", 0},
@@ -237,23 +236,6 @@ static const struct argp argp = {
            "Exit code: 0; 3, something could not be read; 4, the scan failed.",
 };
 
-/* Tell the index where its packages come from. */
-static int note_origins(struct arguments *a, struct db *db, struct err *err)
-{
-    struct origins *origins = NULL;
-    size_t found = 0;
-    int r = origins_read(a->meta, &a->common.arena, &origins, err);
-
-    if (r < 0)
-        return r;
-    r = origins_index(db, origins, &found, err);
-    if (r == 0)
-        log_info("'%s': %zu packages, %zu of the index's names among them", a->meta,
-                 origins_count(origins), found);
-    origins_free(origins);
-    return r;
-}
-
 /* Without paths links lead to, caches only know their store's. */
 static int scan_cache(struct arguments *a, struct db *db, struct cache_scan_result *ret_result,
                       struct err *err)
@@ -267,20 +249,23 @@ static int scan_cache(struct arguments *a, struct db *db, struct cache_scan_resu
 
 static int scan(struct arguments *a, struct progress_line *line, struct err *err)
 {
+    CLEANUP(origins_freep) struct origins *origins = NULL;
     CLEANUP(db_closep) struct db *db = NULL;
     const char *path = options_db(&a->common);
     struct cache_scan_result cached = {0};
     struct scan_result result = {0};
     struct index_totals totals;
-    int r = scanning_open(&a->common, &a->scan, &db, err);
+    int r = meta_read(a->meta, &a->common.arena, &origins, err);
 
+    if (r == 0)
+        r = scanning_open(&a->common, &a->scan, &db, err);
     if (r == 0)
         r = a->cache.url ? scan_cache(a, db, &cached, err) : scan_run(db, &a->scan, &result, err);
     if (r == 0 && a->cache.url)
         result = cached.scan;
     progress_line_end(line);
-    if (r == 0 && a->meta)
-        r = note_origins(a, db, err);
+    if (r == 0)
+        r = meta_note(db, a->meta, origins, err);
     if (r == 0)
         r = index_totals(db, &totals, err);
     if (r == 0 && a->common.json)

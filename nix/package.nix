@@ -3,6 +3,7 @@
   lib,
   stdenv,
   pkg-config,
+  brotli,
   curl,
   elfutils,
   jansson,
@@ -59,6 +60,7 @@ stdenv.mkDerivation {
 
   nativeBuildInputs = [ pkg-config ];
   buildInputs = [
+    brotli
     curl
     elfutils
     jansson

@@ -192,8 +192,8 @@ static int read_text(struct cache_reader *reader, const char *url, uint64_t max,
 
     if (r < 0)
         return r;
-    packing = unpack_by_magic(text, len);
-    if (packing != UNPACK_NONE) {
+    packing = packing_by_magic(text, len);
+    if (packing != PACKING_NONE) {
         r = unpack_start(reader->unpack, packing, max, err);
         if (r == 0)
             r = unpack_add(reader->unpack, text, len, add_text, &plain, err);
@@ -263,7 +263,7 @@ static int start_archive(struct cache_reader *reader, struct err *err)
     digest_start(reader->digest);
     nar_start(reader->nar);
     nar_walk_begin(reader->walk, reader->info->base, reader->only);
-    return unpack_start(reader->unpack, unpack_by_name(reader->info->compression),
+    return unpack_start(reader->unpack, packing_by_name(reader->info->compression),
                         reader->info->nar_size, err);
 }
 

@@ -83,9 +83,7 @@ int gc_run(struct db *db, bool dry, struct gc_result *ret_result, struct err *er
     for (size_t i = 0; i < c.n_gone && r == 0 && !dry; i++)
         r = index_drop_package(index, c.gone[i], err);
     if (r == 0 && c.n_gone && !dry)
-        r = index_bump(index, err);
-    if (r == 0 && !dry)
-        r = index_flush(index, err);
+        r = index_settle(index, err);
     if (r == 0)
         *ret_result = (struct gc_result){c.n_packages, c.n_gone};
     arena_release(&c.arena);

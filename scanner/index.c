@@ -598,12 +598,13 @@ int index_bump(struct index *index, struct err *err)
     return s ? stmt_run(s, err) : -err->code;
 }
 
-int index_finish(struct index *index, bool changed, struct err *err)
+/* Commit the last transaction, with the mark or without it. */
+static int end(struct index *index, bool unmarks, struct err *err)
 {
     struct stmt *s;
-    int r = changed || index->unfinished ? index_bump(index, err) : 0;
+    int r = 0;
 
-    if (r == 0 && index->marked) {
+    if (index->marked && unmarks) {
         r = index_begin(index, err);
         s = r == 0 ? index_prepare(index, SQL_UNMARK, err) : NULL;
         r = s ? stmt_run(s, err) : -err->code;
@@ -612,6 +613,20 @@ int index_finish(struct index *index, bool changed, struct err *err)
         r = index_flush(index, err);
     index->marked = index->marked && r < 0;
     return r;
+}
+
+int index_finish(struct index *index, bool changed, struct err *err)
+{
+    const int r = changed || index->unfinished ? index_bump(index, err) : 0;
+
+    return r < 0 ? r : end(index, true, err);
+}
+
+int index_settle(struct index *index, struct err *err)
+{
+    const int r = index_bump(index, err);
+
+    return r < 0 ? r : end(index, !index->unfinished, err);
 }
 
 int index_is_unfinished(struct db *db, bool *ret_unfinished, struct err *err)

@@ -139,6 +139,9 @@ MUST_CHECK int index_generation(struct db *db, int64_t *ret_generation, struct e
  * was killed leaves it so until the next one ends.
  */
 MUST_CHECK int index_finish(struct index *index, bool changed, struct err *err);
+
+/* End a change that is no scan: an index that was unfinished before still is, no other one. */
+MUST_CHECK int index_settle(struct index *index, struct err *err);
 MUST_CHECK int index_is_unfinished(struct db *db, bool *ret_unfinished, struct err *err);
 
 /* Commit if the last commit was a while ago / now. */

@@ -23,14 +23,16 @@ struct origin {
 struct origins;
 
 /*
- * Read a packages.json, package by package: of a whole channel only what is needed stays, in the
- * arena. -EINVAL: it is none; -EFBIG: a package in it, or all of it, is over a limit.
+ * Read a packages.json, as it is or packed (br by its name; xz and zstd), package by package: of a
+ * whole channel only what is needed stays, in the arena. -EINVAL: it is none; -EFBIG: a package in
+ * it, or all of it, is over a limit.
  */
 MUST_CHECK int origins_read(const char *path, struct arena *arena, struct origins **ret_origins,
                             struct err *err);
 
 /* Give back what is not the arena's; origins that were found stay. NULL: nothing. */
 void origins_free(struct origins *origins);
+void origins_freep(struct origins **origins);
 
 /* How many packages there are. */
 size_t origins_count(const struct origins *origins);
@@ -47,8 +49,14 @@ const struct origin *origins_find(const struct origins *origins, const char *nam
 MUST_CHECK int origins_index(struct db *db, const struct origins *origins, size_t *ret_found,
                              struct err *err);
 
+/* Add a row of another index, all columns of its table origin; there may be one for the name. */
+MUST_CHECK int origin_join(struct db *db, struct stmt *row, struct err *err);
+
 /* An origin out of columns of an index: table origin's attribute, maintainers, position. */
 const struct origin *origin_of_row(struct stmt *stmt, int first_column, struct arena *arena);
+
+/* Who maintains it, as an array; of NULL: an empty one. The caller's. */
+json_t *origin_maintainers(const struct origin *origin);
 
 /* Put "attribute", "maintainers" and "position"; of NULL: null, [] and null. */
 void origin_put(json_t *object, const struct origin *origin);

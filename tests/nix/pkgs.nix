@@ -47,7 +47,7 @@ let
       };
     testers.runNixOSTest = file: ofMachine "test-of-${builtins.baseNameOf file}";
   } // lib.genAttrs [
-    "pkg-config" "curl" "elfutils" "jansson" "libmicrohttpd" "libsodium" "sqlite" "uthash" "xz" "zlib" "zstd"
+    "pkg-config" "brotli" "curl" "elfutils" "jansson" "libmicrohttpd" "libsodium" "sqlite" "uthash" "xz" "zlib" "zstd"
   ] ofMachine;
 
   # as an overlay sees them: callPackage finds what it adds

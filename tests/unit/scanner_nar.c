@@ -317,31 +317,100 @@ static void unpacking_is_limited(void **state)
     size_t n = 0;
 
     (void)state;
-    assert_int_equal(unpack_by_magic(zstd, sizeof(zstd)), UNPACK_ZSTD);
-    assert_int_equal(unpack_start(u, UNPACK_ZSTD, 1000, &err), 0);
+    assert_int_equal(packing_by_magic(zstd, sizeof(zstd)), PACKING_ZSTD);
+    assert_int_equal(unpack_start(u, PACKING_ZSTD, 1000, &err), 0);
     assert_true(unpack_add(u, zstd, sizeof(zstd), count, &n, &err) < 0);
     assert_int_equal(err.code, EFBIG);
-    assert_int_equal(unpack_start(u, UNPACK_ZSTD, 100000, &err), 0);
+    assert_int_equal(unpack_start(u, PACKING_ZSTD, 100000, &err), 0);
     for (size_t i = 0; i < sizeof(zstd); i++)
         assert_int_equal(unpack_add(u, zstd + i, 1, count, &n, &err), 0);
     assert_int_equal(unpack_end(u, &err), 0);
     assert_int_equal(n, 100000);
-    assert_int_equal(unpack_start(u, UNPACK_XZ, 1000, &err), 0);
+    assert_int_equal(unpack_start(u, PACKING_XZ, 1000, &err), 0);
     assert_int_equal(unpack_add(u, "no xz at all", 12, count, &n, &err), -EINVAL);
-    assert_int_equal(unpack_start(u, UNPACK_XZ, 1000, &err), 0);
+    assert_int_equal(unpack_start(u, PACKING_XZ, 1000, &err), 0);
     assert_int_equal(unpack_end(u, &err), -EINVAL);
-    assert_int_equal(unpack_start(u, unpack_by_name("br"), 1000, &err), -EINVAL);
+    assert_int_equal(unpack_start(u, packing_by_name("gzip"), 1000, &err), -EINVAL);
+    unpack_free(u);
+}
+
+/* What ends exactly where a block of output does: nothing more is waited for. */
+static void unpacking_ends_at_a_block(void **state)
+{
+    /* 262,144 zeroes, each */
+    static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0x54, 0x00, 0x00,
+                                         0x10, 0x00, 0x00, 0x01, 0x00, 0xfb, 0xff, 0x39, 0xc0,
+                                         0x02, 0x03, 0x00, 0x10, 0x00, 0x40, 0x27, 0x0f, 0xa6},
+                               brotli[] = {0x5b, 0xff, 0xff, 0x83, 0x7f, 0x02, 0x20,
+                                           0x1e, 0x0b, 0x04, 0x72, 0xef, 0x07, 0x00},
+                               xz[] = {0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22,
+                                       0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16, 0x00, 0x00, 0x00,
+                                       0x74, 0x2f, 0xe5, 0xa3, 0xe3, 0xff, 0xff, 0x00, 0x6a, 0x5d,
+                                       0x00, 0x00, 0x6f, 0xfd, 0xff, 0xff, 0xa3, 0xb7, 0xff, 0x47,
+                                       0x3e, 0x48, 0x15, 0x72, 0x39, 0x61, 0x51, 0xb8, 0x92, 0x28,
+                                       0xe6, 0xa3, 0x86, 0x07, 0xf9, 0xee, 0xe4, 0x1e, 0x82, 0xd3,
+                                       0x2f, 0xc5, 0x3a, 0x3c, 0x01, 0x4b, 0xb1, 0x7e, 0xc9, 0x8a,
+                                       0x8a, 0x4d, 0x2f, 0xa3, 0x0d, 0xd9, 0x7f, 0xa6, 0xe3, 0x8c,
+                                       0x23, 0x11, 0x53, 0xe0, 0x59, 0x18, 0xc5, 0x75, 0x8a, 0xe2,
+                                       0x77, 0xf8, 0xb6, 0x94, 0x7f, 0x0c, 0x6a, 0xc0, 0xde, 0x74,
+                                       0x49, 0x64, 0xe2, 0xe9, 0x5c, 0x53, 0xb2, 0x04, 0xd8, 0xf7,
+                                       0x44, 0x0c, 0xab, 0x5f, 0x0d, 0x6d, 0x46, 0xe9, 0xe5, 0xc3,
+                                       0x76, 0x88, 0xb7, 0x96, 0x57, 0xac, 0xb6, 0x4d, 0xe1, 0x69,
+                                       0x1d, 0x6f, 0xab, 0xfc, 0xeb, 0x3a, 0x00, 0x00, 0x00, 0x00,
+                                       0x22, 0xea, 0x0e, 0xe2, 0x00, 0x01, 0x82, 0x01, 0x80, 0x80,
+                                       0x10, 0x00, 0x54, 0xf7, 0xe3, 0xeb, 0x3e, 0x30, 0x0d, 0x8b,
+                                       0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x59, 0x5a};
+    static const struct {
+        enum packing packing;
+        const unsigned char *bytes;
+        size_t n;
+    } packed[] = {{PACKING_ZSTD, zstd, sizeof(zstd)},
+                  {PACKING_BROTLI, brotli, sizeof(brotli)},
+                  {PACKING_XZ, xz, sizeof(xz)}},
+      *p;
+    struct unpack *u = unpack_new();
+    struct err err;
+    size_t n;
+
+    (void)state;
+    for_each (p, packed) {
+        n = 0;
+        assert_int_equal(unpack_start(u, p->packing, 262144, &err), 0);
+        assert_int_equal(unpack_add(u, p->bytes, p->n, count, &n, &err), 0);
+        assert_int_equal(unpack_end(u, &err), 0);
+        assert_int_equal(n, 262144);
+        n = 0;
+        assert_int_equal(unpack_start(u, p->packing, 262144, &err), 0);
+        for (size_t i = 0; i < p->n; i++)
+            assert_int_equal(unpack_add(u, p->bytes + i, 1, count, &n, &err), 0);
+        assert_int_equal(unpack_end(u, &err), 0);
+        assert_int_equal(n, 262144);
+        assert_int_equal(unpack_add(u, "x", 1, count, &n, &err), -EINVAL);
+        assert_int_equal(unpack_start(u, p->packing, 262143, &err), 0);
+        assert_int_equal(unpack_add(u, p->bytes, p->n, count, &n, &err), -EFBIG);
+        assert_int_equal(unpack_start(u, p->packing, 262144, &err), 0);
+        assert_int_equal(unpack_add(u, p->bytes, p->n - 1, count, &n, &err), 0);
+        assert_int_equal(unpack_end(u, &err), -EINVAL);
+        assert_int_equal(unpack_start(u, p->packing, 262144, &err), 0);
+        assert_int_equal(unpack_end(u, &err), -EINVAL);
+    }
     unpack_free(u);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_archives_are_read),   cmocka_unit_test(elf_files_are_read),
-        cmocka_unit_test(bad_archives_are_refused), cmocka_unit_test(every_cut_is_noticed),
-        cmocka_unit_test(depth_is_limited),         cmocka_unit_test(narinfos_are_read),
-        cmocka_unit_test(bad_narinfos_are_refused), cmocka_unit_test(names_tell_what_cannot_be_elf),
-        cmocka_unit_test(bad_listings_are_refused), cmocka_unit_test(unpacking_is_limited),
+        cmocka_unit_test(good_archives_are_read),
+        cmocka_unit_test(elf_files_are_read),
+        cmocka_unit_test(bad_archives_are_refused),
+        cmocka_unit_test(every_cut_is_noticed),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(narinfos_are_read),
+        cmocka_unit_test(bad_narinfos_are_refused),
+        cmocka_unit_test(names_tell_what_cannot_be_elf),
+        cmocka_unit_test(bad_listings_are_refused),
+        cmocka_unit_test(unpacking_is_limited),
+        cmocka_unit_test(unpacking_ends_at_a_block),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
