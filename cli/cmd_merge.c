@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/meta.h"
 #include "cli/options.h"
 #include "scanner/index.h"
 #include "scanner/merge.h"
@@ -18,14 +19,16 @@
 
 struct merge_arguments {
     struct options common; /* of these only --json and the arguments */
+    const char *meta;
     bool replace;
     json_t *clashes; /* for --json */
 };
 
-enum { OPT_JSON = 0x200, OPT_REPLACE };
+enum { OPT_JSON = 0x200, OPT_META, OPT_REPLACE };
 
 static const struct argp_option rows[] = {
     {"replace", OPT_REPLACE, NULL, 0, "OUT may be there already; it may be one of the inputs", 0},
+    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
     {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
     {0},
 };
@@ -38,6 +41,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPT_REPLACE:
         a->replace = true;
+        break;
+    case OPT_META:
+        a->meta = arg;
         break;
     case OPT_JSON:
         o->json = true;
@@ -133,16 +139,21 @@ static int merge_into(struct merge_arguments *a, const char *path, struct progre
                       struct merge_result *ret_result, struct index_totals *ret_totals,
                       struct err *err)
 {
+    CLEANUP(origins_freep) struct origins *origins = NULL;
     CLEANUP(db_closep) struct db *db = NULL;
     const struct merge_options options = {.in = a->common.arg + 1,
                                           .n_in = a->common.n_args - 1,
                                           .clash = tell_clash,
                                           .data = a,
                                           .progress = progress};
-    int r = db_open(path, DB_WRITE, &db, err);
+    int r = meta_read(a->meta, &a->common.arena, &origins, err);
 
     if (r == 0)
+        r = db_open(path, DB_WRITE, &db, err);
+    if (r == 0)
         r = merge_run(db, &options, ret_result, err);
+    if (r == 0)
+        r = meta_note(db, a->meta, origins, err);
     if (r == 0)
         r = index_totals(db, ret_totals, err);
     /* a file by itself, to be read where nothing can be written beside it */

@@ -16,6 +16,7 @@
   name,
   attributes, # a set of packages; what does not evaluate is left out
   batches ? 64, # a number that stays: with another one every batch is another one
+  packages ? null, # a channel's packages.json, packed or not: attributes, maintainers, positions
 }:
 
 let
@@ -74,11 +75,12 @@ stdenvNoCC.mkDerivation (
   // {
     name = "stormlint-index-${safe}";
     inputs = map (one: "${one}/index.db") shards;
+    mergeArgs = lib.optionals (packages != null) [ "--meta" "${packages}" ];
     # 1: two builders have one path with different contents, which merge.json names
     buildCommand = ''
       declare -i status=0
       mkdir -p "$out/nix-support"
-      stormlint merge --json "$out/index.db" "''${inputs[@]}" > "$out/merge.json" || status=$?
+      stormlint merge --json "''${mergeArgs[@]}" "$out/index.db" "''${inputs[@]}" > "$out/merge.json" || status=$?
       cat "$out/merge.json"
       if [[ $status -eq 3 ]]; then
         echo "something could not be read: the index is incomplete" >> "$out/nix-support/failed"

@@ -23,6 +23,7 @@ const struct sql merge_sql[] = {
     [MERGE_EMPTY_DIRECTORIES] = {"empty-directories",
                                  "SELECT path, entries, changed FROM directory "
                                  "WHERE package = ? AND objects = 0 ORDER BY id"},
+    [MERGE_ORIGINS] = {"origins", "SELECT name, attribute, maintainers, position FROM origin"},
     [MERGE_NAME] = {"name", "SELECT text FROM name WHERE id = ?"},
     [MERGE_SEARCH_DIR] = {"search-dir", "SELECT text FROM search_dir WHERE id = ?"},
     [MERGE_RUN_PATH] = {"run-path", "SELECT dirs FROM run_path WHERE id = ?"},

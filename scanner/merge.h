@@ -12,7 +12,7 @@
  *
  *	inputs ──survey──> which version of each package, stores, clashes
  *	       ──copy────> winners, with ids of their own
- *	       ──join────> references and directories that any input knows
+ *	       ──join────> references, directories and origins that any input knows
  */
 #pragma once
 

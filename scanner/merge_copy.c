@@ -10,10 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids a dictionary can have: what an index may claim. */
-enum { IDS_MAX = 1 << 28 };
-
-static int damaged(const struct input *input, struct err *err)
+int input_damaged(const struct input *input, struct err *err)
 {
     return err_set(err, EINVAL, "the index '%s' is damaged: it has an id too many", input->path);
 }
@@ -48,7 +45,7 @@ static int their_text(struct input *input, enum merge_sql_id text, int64_t id,
         return -err->code;
     stmt_bind_int(s, 1, id);
     if ((r = stmt_step(s, err)) <= 0)
-        return r < 0 ? r : damaged(input, err);
+        return r < 0 ? r : input_damaged(input, err);
     *ret_row = s;
     return 0;
 }
@@ -62,7 +59,7 @@ static int map_id(struct input *input, struct id_map *map, struct dictionary *to
     int r;
 
     if (!slot)
-        return damaged(input, err);
+        return input_damaged(input, err);
     if (*slot == 0) {
         if ((r = their_text(input, text, id, &row, err)) < 0)
             return r;
@@ -119,7 +116,7 @@ static int map_run_path(struct input *input, int64_t id, int64_t *ret_id, struct
     int r;
 
     if (!slot)
-        return damaged(input, err);
+        return input_damaged(input, err);
     if (*slot == 0) {
         if ((r = their_text(input, MERGE_RUN_PATH, id, &row, err)) < 0)
             return r;
@@ -240,7 +237,7 @@ static int copy_directory(struct moving *m, struct stmt *row, struct err *err)
     if (!to)
         return -err->code;
     if (n && (n < 0 || !is_object(m, first) || !is_object(m, first + n - 1)))
-        return damaged(m->input, err);
+        return input_damaged(m->input, err);
     m->dir = arena_grow(&m->arena, m->dir, m->n_dirs, sizeof(*m->dir));
     m->dir[m->n_dirs++] = (struct moved_dir){stmt_int(row, 0), index->next_directory};
     stmt_bind_int(to, 1, index->next_directory++);
@@ -280,7 +277,7 @@ static int copy_object(struct moving *m, struct stmt *row, struct err *err)
     if (!to)
         return -err->code;
     if (dir == 0)
-        return damaged(input, err);
+        return input_damaged(input, err);
     bind_row(to, row);
     stmt_bind_int(to, 1, stmt_int(row, 0) - m->their_first + m->first);
     stmt_bind_int(to, 2, dir);
@@ -410,7 +407,7 @@ static int copy_winner(struct input *input, struct stmt *row, uint32_t number, s
     if (p->edition.in != input->number || p->edition.id != m.their_id)
         return 0;
     if (!store || m.n_objects < 0 || m.n_objects > INT32_MAX)
-        return damaged(input, err);
+        return input_damaged(input, err);
     m.places = store->places;
     m.id = p->id = merge->next_package++;
     m.first = merge->index->next_object;
@@ -425,104 +422,4 @@ static int copy_winner(struct input *input, struct stmt *row, uint32_t number, s
 int merge_copy(struct input *input, struct err *err)
 {
     return input_packages(input, copy_winner, err);
-}
-
-/* ---- what any input knows */
-
-/* Directories without objects that some run path made this input keep. */
-static int join_directories(struct moving *m, struct err *err)
-{
-    struct index *index = m->input->merge->index;
-    struct stmt *s = input_prepare(m->input, MERGE_EMPTY_DIRECTORIES, err), *to;
-    bool has = false;
-    int r;
-
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, 1, m->their_id);
-    while ((r = stmt_step(s, err)) > 0) {
-        r = index_has_directory(index, m->id, stmt_text(s, 0), &has, err);
-        if (r == 0 && has)
-            continue;
-        to = r == 0 ? index_prepare(index, SQL_DIRECTORY_ADD, err) : NULL;
-        if (!to) {
-            stmt_reset(s);
-            return -err->code;
-        }
-        stmt_bind_int(to, 1, index->next_directory++);
-        stmt_bind_int(to, 2, m->id);
-        stmt_bind_column(to, 3, s, 0);
-        stmt_bind_int(to, 4, index->next_object);
-        stmt_bind_int(to, 5, 0);
-        stmt_bind_column(to, 6, s, 1);
-        stmt_bind_blob(to, 7, "", 0);
-        stmt_bind_int(to, 8, m->places ? 0 : stmt_int(s, 2));
-        if ((r = stmt_run(to, err)) < 0) {
-            stmt_reset(s);
-            return r;
-        }
-    }
-    return r;
-}
-
-static int join_package(struct input *input, struct stmt *row, uint32_t number, struct err *err)
-{
-    CLEANUP(arena_release) struct arena a = {0};
-    struct merge *merge = input->merge;
-    const struct merged_package *p = &merge->package[number];
-    const struct merged_store *store = merge_store(merge, stmt_text(row, P_STORE));
-    const struct edition edition = edition_of(input, row, &a);
-    struct moving m = {
-        .input = input, .their_id = edition.id, .id = p->id, .places = store && store->places};
-    int r = index_begin(merge->index, err);
-
-    if (edition.id <= 0 || edition.id >= IDS_MAX)
-        return damaged(input, err);
-    if ((size_t)edition.id >= input->n_packages) {
-        const size_t n = (size_t)edition.id * 2 + 256;
-
-        input->package = realloc(input->package, n * sizeof(*input->package));
-        if (!input->package)
-            abort();
-        memset(input->package + input->n_packages, 0,
-               (n - input->n_packages) * sizeof(*input->package));
-        input->n_packages = n;
-    }
-    input->package[edition.id] = (struct joined){p->id, edition_agrees(&edition, &p->edition)};
-    if (r < 0 || !input->package[edition.id].agrees || p->edition.in == input->number)
-        return r;
-    return join_directories(&m, err);
-}
-
-static int join_references(struct input *input, struct err *err)
-{
-    struct stmt *s = input_prepare(input, MERGE_REFERENCES, err);
-    int r;
-
-    if (!s)
-        return -err->code;
-    while ((r = stmt_step(s, err)) > 0) {
-        const int64_t from = stmt_int(s, 0), to = stmt_int(s, 1);
-
-        if (from <= 0 || to <= 0 || (size_t)from >= input->n_packages ||
-            (size_t)to >= input->n_packages || !input->package[from].agrees ||
-            !input->package[to].id)
-            continue;
-        r = index_add_reference(input->merge->index, input->package[from].id, input->package[to].id,
-                                err);
-        if (r < 0) {
-            stmt_reset(s);
-            return r;
-        }
-    }
-    return r;
-}
-
-int merge_join(struct input *input, struct err *err)
-{
-    int r = input_packages(input, join_package, err);
-
-    if (r == 0)
-        r = join_references(input, err);
-    return r < 0 ? r : index_tick(input->merge->index, err);
 }

@@ -17,6 +17,7 @@ enum merge_sql_id {
     MERGE_PROBLEMS,
     MERGE_REFERENCES,
     MERGE_EMPTY_DIRECTORIES,
+    MERGE_ORIGINS,
     MERGE_NAME,
     MERGE_SEARCH_DIR,
     MERGE_RUN_PATH,
@@ -118,6 +119,12 @@ struct input {
     size_t n_packages;
 };
 
+/* Ids that an index may claim. */
+enum { IDS_MAX = 1 << 28 };
+
+/* -EINVAL: the input has an id too many. */
+int input_damaged(const struct input *input, struct err *err);
+
 struct stmt *input_prepare(struct input *input, enum merge_sql_id id, struct err *err);
 
 /* Call `each` for every package of the input; `number` is the package's in the merge. */
@@ -141,5 +148,5 @@ MUST_CHECK int merge_survey(struct input *input, struct err *err);
 /* Second pass: the packages whose edition this input has. */
 MUST_CHECK int merge_copy(struct input *input, struct err *err);
 
-/* Third: references and directories of packages whichever input their edition is from. */
+/* Third: origins, and references and directories of packages whichever input their edition is from. */
 MUST_CHECK int merge_join(struct input *input, struct err *err);

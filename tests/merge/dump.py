@@ -131,6 +131,8 @@ class Dump:
             self.add("problem", package[r["package"]], r, ("package",))
         for r in q("SELECT * FROM reference"):
             self.out.append(f"reference {package[r['package']]} {package[r['reference']]}")
+        for r in q("SELECT * FROM origin"):
+            self.add("origin", r["name"], r, ("name",))
         return sorted(self.out)
 
     def check_numbers(self):

@@ -15,6 +15,7 @@ let
     name = "tests:apps:1";
     roots = [ packages.plain ];
     policy = { schema = "stormlint-policy/1"; name = "here"; stores = [ builtins.storeDir ]; };
+    packages = ./packages.json;
   } // args);
   contentAddressed = {
     __contentAddressed = true;
@@ -44,6 +45,7 @@ in
   index = pkgs.mkStormIndex {
     name = "tests:all";
     batches = 3;
+    packages = ./packages.json;
     attributes = {
       inherit (packages) plain l0 glibc outputs;
       broken = throw "this attribute is broken";
