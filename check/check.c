@@ -312,7 +312,7 @@ static int judge_hop(struct job *job, size_t i, const struct start_seen *seen)
         return not_comparable(job, true, arena_strdup(job->arena, err.text));
     if (checked->predicted.exit == EXIT_NOT_DYNAMIC && !last)
         return 0; /* a static shell */
-    if (checked->predicted.exit == EXIT_NO_LOADER)
+    if (checked->predicted.exit == EXIT_NO_LOADER || checked->predicted.exit == EXIT_TOO_LARGE)
         return not_comparable(job, false, checked->predicted.exit_text);
     checked->has_trace = true;
     checked->difference = compare(&checked->predicted, seen, job->arena, &checked->note);

@@ -161,6 +161,10 @@ static void exit_line(const struct trace_view *view)
         fprintf(view->to, "The program names no loader: it is linked statically and makes none of "
                           "these calls.\n");
         return;
+    case EXIT_TOO_LARGE:
+        fprintf(view->to, "%sThis is not all of it: %s%s\n", trace_on(view, STYLE_RED), text,
+                trace_off(view));
+        return;
     case EXIT_NO_LOADER:
     case EXIT_MISSING:
     case EXIT_BAD:

@@ -254,6 +254,8 @@ static bool work_object(struct run *run, struct space *space, struct worklist *l
         struct answer answer;
         struct line line;
 
+        if (run_too_large(run))
+            return false;
         if (run->loader->secure && token_present(text))
             return line_refused(run, space, text, "a token is not allowed in a set-id program");
         line = line_of(run, lib, i);

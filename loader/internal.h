@@ -233,6 +233,7 @@ struct run {
     const char *musl_system;   /* musl: its system path once it was asked for */
     struct resolver *resolver; /* NULL: no module reads notes in this start */
     bool goes_on;              /* it only lists: a missing library may not end it */
+    uint32_t n_asked;          /* requests made, kept or not */
 };
 
 /* Count one call. That is all when calls are not kept, which is worth a way of its own. */
@@ -263,6 +264,12 @@ const char *run_path(struct run *run, const char *a, const char *b, const char *
 void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, const char *name);
 void run_answer(struct run *run, enum request_result result, enum stage stage,
                 const struct lib *answer);
+
+/*
+ * True, and the start ends here: it did more than any real one does. Few and small files can ask
+ * for any number of names in any number of directories. Asked before each name and each directory.
+ */
+bool run_too_large(struct run *run);
 
 /* How the start ends. The first reason stays. */
 void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...) PRINTF(3, 4);

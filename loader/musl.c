@@ -123,6 +123,8 @@ static enum search_end search_list(struct run *run, const char *list, const char
         len = strcspn(list, ":\n");
         if (len == 0)
             return GO_ON;
+        if (run_too_large(run))
+            return STOP;
         path = arena_printf(run->arena, "%.*s/%s", (int)len, list, name);
         list += len;
         if (strlen(path) < PATH_BUFFER && open_one(run, path, stage, ret_found) == STOP)
@@ -288,6 +290,8 @@ static bool load_deps(struct musl *m, size_t from, bool stop)
         const struct object *object = lib->is_self || !lib->image ? NULL : lib->image->object;
 
         for (size_t k = 0; object && k < object->n_needs; k++) {
+            if (run_too_large(run))
+                return false;
             if (object->need[k].kind != NEED_NEEDED ||
                 load(m, REQUEST_NEEDED, lib, object->need[k].name))
                 continue;

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASSUMPTIONS_MAX = 64 };
+enum {
+    ASSUMPTIONS_MAX = 64,
+    STEPS_MAX = 1 << 20, /* calls and requests; the heaviest start known makes 20,000 calls */
+};
 
 /* ---- the record */
 
@@ -38,6 +41,7 @@ void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, c
 {
     struct trace *t = run->trace;
 
+    run->n_asked++;
     if (!run->start->record)
         return;
     t->request = arena_grow(run->arena, t->request, t->n_requests, sizeof(*t->request));
@@ -85,6 +89,18 @@ void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...)
     run->trace->exit = exit;
     run->trace->exit_text = arena_vprintf(run->arena, fmt, ap);
     va_end(ap);
+}
+
+bool run_too_large(struct run *run)
+{
+    const struct storm *s = &run->trace->storm, *d = &run->trace->dlopen;
+    const uint32_t steps = run->n_asked + s->opens + s->stats + s->others + d->opens + d->stats;
+
+    if (steps < STEPS_MAX)
+        return false;
+    run_exit(run, EXIT_TOO_LARGE, "too large: it is not predicted beyond %d calls and requests",
+             STEPS_MAX);
+    return true;
 }
 
 void run_assume(struct run *run, const char *fmt, ...)

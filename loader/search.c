@@ -223,7 +223,7 @@ static struct found walk(struct walk w, const struct dirlist *list)
 {
     struct found found = {.stage = w.stage};
 
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; i < list->n && !run_too_large(w.run); i++)
         if (walk_dir(&w, list->dir[i], &found))
             break;
     return found;

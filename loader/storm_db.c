@@ -119,7 +119,7 @@ static enum trace_exit exit_of(const char *outcome)
         {
             {"missing: ", EXIT_MISSING},     {"bad: ", EXIT_BAD},
             {"abort: ", EXIT_ABORT},         {"not dynamic", EXIT_NOT_DYNAMIC},
-            {"no loader: ", EXIT_NO_LOADER},
+            {"no loader: ", EXIT_NO_LOADER}, {"too large: ", EXIT_TOO_LARGE},
         },
       *row;
 

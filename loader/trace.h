@@ -120,6 +120,7 @@ enum trace_exit {
     EXIT_MISSING,     /* a library is nowhere: "missing: NAME" */
     EXIT_BAD,         /* a library is unusable: "bad: PATH: WHY" */
     EXIT_ABORT,       /* the loader's own assertion: "abort: WHY" */
+    EXIT_TOO_LARGE,   /* given up: no real start does as much: "too large: WHY" */
     EXIT_NOT_DYNAMIC, /* no PT_INTERP: no loader, no calls */
     EXIT_NO_LOADER,   /* PT_INTERP does not exist or cannot be used */
 };
