@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "scanner/nar_hash.h"
+#include "scanner/store_name.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -40,7 +41,7 @@ const char *reading_base(struct reading *r, const char *path)
         }
         base += len + 1;
     }
-    if (!*base || strchr(base, '/') || !strcmp(base, ".") || !strcmp(base, "..")) {
+    if (!store_name_is_entry(base)) {
         (void)err_set(r->err, EINVAL, "'%s': '%s' is no store path", r->name,
                       str_escape(r->arena, path));
         return NULL;

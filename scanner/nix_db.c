@@ -2,6 +2,7 @@
 
 #include "base/db.h"
 #include "base/str.h"
+#include "scanner/store_name.h"
 
 #include <errno.h>
 #include <string.h>
@@ -47,10 +48,12 @@ int nix_db_paths(const char *root, const char *store, struct arena *arena, struc
     s = db_prepare(db, PATHS, err);
     if (!s)
         return -err->code;
+    /* with --root it may be anybody's: names that lead out of the store are nobody's packages */
     while ((r = stmt_step(s, err)) > 0) {
         const char *path = stmt_text(s, 1), *hash = stmt_text(s, 2), *deriver = stmt_text(s, 3);
 
-        if (!path || strncmp(path, store, len) != 0 || path[len] != '/' || str_ends(path, ".drv"))
+        if (!path || strncmp(path, store, len) != 0 || path[len] != '/' || str_ends(path, ".drv") ||
+            !store_name_is_entry(path + len + 1) || stmt_int(s, 0) < 0)
             continue;
         found.path = arena_grow(arena, found.path, found.n_paths, sizeof(*found.path));
         found.path[found.n_paths++] = (struct nix_path){

@@ -11,7 +11,7 @@ struct nix_path {
     const char *nar_hash; /* identity of the content: "sha256:..." */
     const char *deriver;  /* base name of the derivation; NULL: not known */
     int64_t nar_size;     /* bytes; 0: not known */
-    int64_t id;           /* the database's */
+    int64_t id;           /* the database's; not negative */
 };
 
 /* All valid paths that are no derivations, and the references between them. */

@@ -137,6 +137,11 @@ unsigned store_name_shard(const char *base, unsigned shards)
     return (unsigned)((h ^ h >> 32) % shards) + 1;
 }
 
+bool store_name_is_entry(const char *base)
+{
+    return *base && !strchr(base, '/') && strcmp(base, ".") != 0 && strcmp(base, "..") != 0;
+}
+
 bool store_name_is_internal(const char *base)
 {
     static const char *const tails[] = {".drv", ".lock", ".chroot", ".tmp"};

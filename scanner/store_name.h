@@ -34,5 +34,8 @@ const char *store_path_split(struct arena *arena, const char *store, const char 
  */
 unsigned store_name_shard(const char *base, unsigned shards);
 
+/* Can it be the name of a store's entry? Not "", ".", "..", nor a path. */
+bool store_name_is_entry(const char *base);
+
 /* Is this entry of a store no package: locks, temporaries, derivations, Nix's links? */
 bool store_name_is_internal(const char *base);

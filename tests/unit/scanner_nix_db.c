@@ -169,6 +169,20 @@ static void unregistered_closures_go_on_by_content(void **state)
     assert_int_equal(r.packages, 4); /* what was asked for stays */
 }
 
+/* With --root the database may be anybody's. */
+static void nonsense_leads_nowhere(void **state)
+{
+    (void)state;
+    change_nix_db("INSERT INTO ValidPaths VALUES "
+                  "(5, '/store/x/../..', 'sha256:ee', 0, NULL, 1), (6, '/store/..', NULL, 0, 0, 1),"
+                  "(7, '/store/', NULL, 0, 0, 1), (-4096, '/store/" DISK_HASH
+                  "8-low', '', 0, 0, 1)");
+    change_nix_db("INSERT INTO Refs VALUES (3, 5), (3, 6), (3, 7), (3, -4096), (-4096, 3)");
+    assert_int_equal(scan("/store/" DISK_PROG).packages, 3);
+    assert_int_equal(query("SELECT count(*) FROM package"), 3);
+    assert_int_equal(scan(NULL).packages, 3);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -179,6 +193,7 @@ int main(void)
         TEST(unregistered_means_gone),
         TEST(closures_follow_the_database),
         TEST(unregistered_closures_go_on_by_content),
+        TEST(nonsense_leads_nowhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
