@@ -61,7 +61,7 @@ struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir,
         (void)dir_at(loader, setup, dir, plain);
     if (base->error)
         dir->at[cap] = *base;
-    else if (dir->path->len + cap_len >= PATH_MAX)
+    else if (dir->path->len + cap_len > PATH_MAX) /* its last slash is not walked */
         dir->at[cap] = (struct place){.error = ENAMETOOLONG};
     else
         dir->at[cap] = walk_unslashed(loader, base->node, setup->profile.caps[cap], cap_len);

@@ -178,7 +178,9 @@ static enum dir_state stat_dir(struct walk *w, struct dir *dir, size_t cap)
     const bool is_dir = !at.error && at.node->kind == NODE_DIR;
     int error = at.error;
 
-    if (!error && slash && !is_dir)
+    if (slash && dir->path->len + run->setup->cap_len[cap] >= PATH_MAX)
+        error = ENAMETOOLONG;
+    else if (!error && slash && !is_dir)
         error = ENOTDIR;
     if (!slash && dir->path->len == 1 && run->setup->cap_len[cap] == 0)
         error = ENOENT; /* "/" without its slash is the empty string */

@@ -4,9 +4,11 @@
  */
 #include "tests/unit/unit.h"
 
+#include "base/str.h"
 #include "loader/ldcache_write.h"
 #include "tests/scene.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum { OLDEST = 31, NEWEST = 43 };
@@ -111,6 +113,25 @@ static void test_abi_tag_of_a_newer_kernel(void **state UNUSED)
     line_is_there(&s, "open     /b/liba.so = ok", OLDEST, 35);
     s.kernel = 0x060201;
     line_is_there(&s, "open     /b/liba.so = ok", OLDEST, OLDEST - 1);
+}
+
+/*
+ * A path of 4096 bytes is too long, its last slash included. Without it the directory is there, and
+ * the name that is too long ends the walk; with it there is no directory, and the walk goes on.
+ */
+static void test_slash_that_is_too_much(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    CLEANUP(scene_close) struct scene s;
+    struct str path = {.arena = &arena};
+
+    str_add(&path, "/");
+    while (path.len < PATH_MAX - 1)
+        str_add(&path, "/.");
+    str_add(&path, ":/b");
+    scene_open(&s, &arena, path.text);
+    scene_library(&s, "/b/liba.so");
+    line_is_there(&s, "open     /b/liba.so = ok", 38, NEWEST);
 }
 
 /* Random trees, seed 105836 under glibc 2.31: the loader overflows its stack, the model must end. */
@@ -227,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_abi_tag),
         cmocka_unit_test(test_abi_tag_of_a_newer_kernel),
         cmocka_unit_test(test_suid_debug),
+        cmocka_unit_test(test_slash_that_is_too_much),
         cmocka_unit_test(test_filters_that_name_each_other),
         cmocka_unit_test(test_origin_of_explicit_starts),
         cmocka_unit_test(test_audit_tags_of_the_program),
