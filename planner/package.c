@@ -1,11 +1,13 @@
 #include "planner/package.h"
 #include "base/str.h"
+#include "planner/plan_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ENTRIES = 200000, MAX_PROGRAMS = 5000 };
+/* Of one package: entries of its directories, and what plans can be read back with. */
+enum { MAX_ENTRIES = 200000, MAX_PROGRAMS = MAX_PLAN_OBJECTS };
 
 /* ---- finding programs */
 
@@ -28,7 +30,7 @@ static void add_entry(void *data, const char *name)
 {
     struct entries *entries = data;
 
-    if (entries->n >= MAX_ENTRIES || !strcmp(name, ".") || !strcmp(name, ".."))
+    if (entries->n > MAX_ENTRIES || !strcmp(name, ".") || !strcmp(name, ".."))
         return;
     entries->name = arena_grow(entries->arena, entries->name, entries->n, sizeof(*entries->name));
     entries->name[entries->n++] = arena_strdup(entries->arena, name);
@@ -36,8 +38,6 @@ static void add_entry(void *data, const char *name)
 
 static void add(struct arena *arena, struct program **list, size_t *n, struct program program)
 {
-    if (*n >= MAX_PROGRAMS)
-        return;
     *list = arena_grow(arena, *list, *n, sizeof(**list));
     (*list)[(*n)++] = program;
 }
@@ -102,8 +102,8 @@ static int look_into(struct search *s, struct node *dir, struct err *err)
         return err_set(err, -r, "'%s': %s", world_path(s->arena, dir), strerror(-r));
     s->n_entries += entries.n;
     if (s->n_entries > MAX_ENTRIES)
-        return err_set(err, E2BIG, "'%s': too many entries for one package",
-                       world_path(s->arena, dir));
+        return err_set(err, E2BIG, "'%s': more than %d entries are too many for one package",
+                       world_path(s->arena, dir), MAX_ENTRIES);
     for (i = 0; i < entries.n; i++) {
         struct node *node = world_child(world, dir, intern(world->names, entries.name[i]));
 
@@ -113,6 +113,9 @@ static int look_into(struct search *s, struct node *dir, struct err *err)
             s->dir = arena_grow(s->arena, s->dir, s->n_dirs, sizeof(*s->dir));
             s->dir[s->n_dirs++] = node;
         }
+        if (s->n_programs > MAX_PROGRAMS || s->n_wrapped > MAX_PROGRAMS)
+            return err_set(err, E2BIG, "'%s': more than %d programs, plugins and libraries",
+                           world_path(s->arena, dir), MAX_PROGRAMS);
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "planner/compare.h"
 #include "planner/cost.h"
 #include "planner/package.h"
+#include "planner/plan_json.h"
 #include "tests/store.h"
 
 #include <errno.h>
@@ -51,6 +52,30 @@ static void plan_package(struct store *store, const struct name_set *needed, str
         package_programs(&query, store_path(store, "@plug"), &store->arena, &program, &n, &err), 0);
     if (package_plan(&query, program, n, &store->arena, ret_plan, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+/* What is left out of a plan must not be left out in silence. */
+static void a_package_too_large_is_refused(void **state UNUSED)
+{
+    struct store *store = store_new();
+    const struct subject_query query = {
+        .world = store->world, .policy = &store->policy, .all_objects = true};
+    struct program *program;
+    struct err err = {0};
+    size_t n, i;
+
+    for (i = 0; i <= MAX_PLAN_OBJECTS; i++) {
+        const struct store_object object = {
+            arena_printf(&store->arena, "plug/lib/plugins/p%zu.so", i), .soname = "",
+            .needed = "liba.so"};
+
+        store_add(store, &object, 1);
+    }
+    assert_int_equal(
+        package_programs(&query, store_path(store, "@plug"), &store->arena, &program, &n, &err),
+        -E2BIG);
+    assert_non_null(strstr(err.text, "more than 10000 programs, plugins and libraries"));
+    store_free(store);
 }
 
 static const struct plan_object *find(const struct plan *plan, const char *path)
@@ -281,6 +306,7 @@ static void probes_have_a_price(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_package_too_large_is_refused),
         cmocka_unit_test(a_plugin_is_lifted_and_keeps_its_interpreter_to_itself),
         cmocka_unit_test(a_library_gets_scope_own_or_nothing),
         cmocka_unit_test(libraries_that_lead_to_no_loader_have_no_plan),
