@@ -60,7 +60,6 @@ static void print_text(const struct policy *p, const char *summary)
     printf("  absolute paths    %s\n", p->absolute ? "may be chosen" : "are not chosen");
     printf("  saving at least   %u failed opens and %u %%; lifting %u more than scope own\n",
            p->min_saving, p->min_percent, p->lift_saving);
-    printf("  small graph       up to %u libraries\n", p->small_graph);
     printf("  required         ");
     for (i = 0; i < N_CRITERIA; i++)
         if (criterion_required(&criteria()[i], p))

@@ -102,6 +102,14 @@ static bool is_worth_it(const struct decision *d, enum method method)
            saved * 100 >= (uint64_t)failed_opens(d, METHOD_NONE) * p->min_percent;
 }
 
+/* What lifting saves at a start beyond a method that would do, too. */
+static uint64_t lifting_adds(const struct decision *d, enum method method)
+{
+    const uint64_t other = option_failed(d, method), lifted = option_failed(d, METHOD_FARM_LIFTED);
+
+    return other > lifted ? other - lifted : 0;
+}
+
 /* What the policy says about this package by name; NULL: nothing. */
 static const struct policy_package *pinned(const struct subject *s)
 {
@@ -186,13 +194,16 @@ static bool not_worth_it(const struct decision *d, enum method *ret_method, cons
     return true;
 }
 
+/*
+ * Beyond a note lifting must save twice as much: what libraries ask costs less, too, once they have
+ * notes of their own.
+ */
 static bool reader_there(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
     if (d->subject->policy->reader == READER_NONE || !would_do(d, METHOD_NOTE_OWN))
         return false;
     if (would_do(d, METHOD_FARM_LIFTED) &&
-        option_failed(d, METHOD_FARM_LIFTED) + d->subject->policy->lift_saving <
-            option_failed(d, METHOD_NOTE_OWN))
+        lifting_adds(d, METHOD_NOTE_OWN) > 2 * (uint64_t)d->subject->policy->lift_saving)
         return false;
     *ret_method = METHOD_NOTE_OWN;
     *ret_reason = "the target's loader reads notes: nothing but a note has to be added";
@@ -245,46 +256,18 @@ static bool drivers(const struct decision *d, enum method *ret_method, const cha
     return true;
 }
 
-/* What lifting saves beyond scope own; 0 when it is not possible. */
-static uint64_t lifting_adds(const struct decision *d)
-{
-    uint64_t own = option_failed(d, METHOD_FARM_OWN), lifted = option_failed(d, METHOD_FARM_LIFTED);
-
-    return would_do(d, METHOD_FARM_LIFTED) && own > lifted ? own - lifted : 0;
-}
-
-static bool small_graph(const struct decision *d, enum method *ret_method, const char **ret_reason)
-{
-    size_t n = subject_libraries(d->subject);
-
-    if (!would_do(d, METHOD_FARM_OWN) || n > d->subject->policy->small_graph ||
-        !is_worth_it(d, METHOD_FARM_OWN) || lifting_adds(d) >= d->subject->policy->lift_saving)
-        return false;
-    *ret_method = METHOD_FARM_OWN;
-    *ret_reason = arena_printf(d->subject->arena,
-                               "a small graph (%zu libraries): its own names are nearly all, and "
-                               "scope own does no harm when a later tool changes the run path",
-                               n);
-    return true;
-}
-
 static bool little_more(const struct decision *d, enum method *ret_method, const char **ret_reason)
 {
-    uint64_t own, lifted;
-
     if (!would_do(d, METHOD_FARM_OWN) || !would_do(d, METHOD_FARM_LIFTED) ||
-        !is_worth_it(d, METHOD_FARM_OWN))
-        return false;
-    own = option_failed(d, METHOD_FARM_OWN);
-    lifted = option_failed(d, METHOD_FARM_LIFTED);
-    if (own > lifted && own - lifted >= d->subject->policy->lift_saving)
+        !is_worth_it(d, METHOD_FARM_OWN) ||
+        lifting_adds(d, METHOD_FARM_OWN) >= d->subject->policy->lift_saving)
         return false;
     *ret_method = METHOD_FARM_OWN;
     *ret_reason = arena_printf(d->subject->arena,
                                "lifting would save %" PRIu64 " failed calls more (the policy asks "
                                "for %u): scope own does no harm when a later tool changes the run "
                                "path",
-                               own > lifted ? own - lifted : 0, d->subject->policy->lift_saving);
+                               lifting_adds(d, METHOD_FARM_OWN), d->subject->policy->lift_saving);
     return true;
 }
 
@@ -328,15 +311,13 @@ static const struct branch table[] = {
      absolute_asked},
     {"resolver-there", "the target has the resolver: note closure, unless lifting leaves less",
      resolver_there},
-    {"reader-there", "the target's loader reads notes: note, unless lifting saves clearly more",
+    {"reader-there",
+     "the target's loader reads notes: note, unless lifting saves more than twice lift_saving "
+     "beyond",
      reader_there},
     {"drivers",
      "it reaches libraries that load drivers, and its wrapper overrides libraries: farm own",
      drivers},
-    {"small-graph",
-     "not more than small_graph libraries, and lifting saves less than lift_saving calls "
-     "beyond own: farm own",
-     small_graph},
     {"little-more", "lifting saves less than lift_saving calls beyond own: farm own", little_more},
     {"lifted", "farm lifted", lifted_farm},
     {"left", "what is left: farm own, or none", best_left},

@@ -12,7 +12,7 @@ enum { MAX_POLICY_BYTES = 1 << 20 };
 static const char *default_stores[] = {"/nix/store", "/gnu/store"};
 
 #define COMMON                                                                                     \
-    .small_graph = 5, .min_saving = 20, .reader_saving = 30, .min_percent = 20, .lift_saving = 8,  \
+    .min_saving = 20, .reader_saving = 30, .min_percent = 20, .lift_saving = 4,                    \
     .store = default_stores, .n_stores = ARRAY_LEN(default_stores)
 
 /*
@@ -202,7 +202,6 @@ static const struct member_row {
     {"interpreters", MEMBER_BOOL, offsetof(struct policy, interpreters), 0},
     {"renew", MEMBER_BOOL, offsetof(struct policy, renew), 0},
     {"reader_saving", MEMBER_COUNT, offsetof(struct policy, reader_saving), 0},
-    {"small_graph", MEMBER_COUNT, offsetof(struct policy, small_graph), 0},
     {"min_saving", MEMBER_COUNT, offsetof(struct policy, min_saving), 0},
     {"min_percent", MEMBER_COUNT, offsetof(struct policy, min_percent), 0},
     {"lift_saving", MEMBER_COUNT, offsetof(struct policy, lift_saving), 0},

@@ -28,9 +28,8 @@ struct policy {
     bool renew;              /* a closure note that says something else is replaced */
     bool overrides;          /* LD_LIBRARY_PATH and LD_PRELOAD must keep winning */
     bool absolute;           /* absolute paths are asked for: they may be chosen */
-    bool cautious; /* every object that could locate itself keeps its path, reviewed or not */
-    uint32_t small_graph;   /* libraries: up to so many are not lifted */
-    uint32_t min_saving;    /* failed opens that a start, or a package's programs, must save */
+    bool cautious;       /* every object that could locate itself keeps its path, reviewed or not */
+    uint32_t min_saving; /* failed opens that a start, or a package's programs, must save */
     uint32_t min_percent;   /* ... and which part of the failed opens as built */
     uint32_t reader_saving; /* failed calls that a start must have for a closure note */
     uint32_t lift_saving;   /* failed calls that lifting must save beyond scope own */
