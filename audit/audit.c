@@ -56,5 +56,6 @@ struct audit_finding audit_finding_of(const struct finding *f, struct arena *are
         .standing = standings[f->standing],
         .evidence = f->evidence,
         .n_evidence = f->n_evidence,
+        .origin = f->origin,
     };
 }

@@ -263,15 +263,6 @@ static void find_origins(const struct making *m)
     }
 }
 
-static struct audit_finding make_finding(const struct making *m, const struct finding *finding)
-{
-    struct audit_finding f = audit_finding_of(finding, m->arena);
-    const struct lint_package *p = f.package ? closure_package_of(m->closure, f.package) : NULL;
-
-    f.origin = p ? p->origin : NULL;
-    return f;
-}
-
 int audit_make(struct closure *closure, const struct audit_options *options, struct arena *arena,
                struct audit *ret_audit, struct err *err)
 {
@@ -294,7 +285,7 @@ int audit_make(struct closure *closure, const struct audit_options *options, str
     add_packages(&m);
     audit.finding = arena_calloc(arena, result.findings.n + 1, sizeof(*audit.finding));
     for (size_t i = 0; i < result.findings.n; i++)
-        audit.finding[audit.n_findings++] = make_finding(&m, result.findings.item[i]);
+        audit.finding[audit.n_findings++] = audit_finding_of(result.findings.item[i], arena);
     audit.unasked = arena_calloc(arena, result.n_unasked + 1, sizeof(*audit.unasked));
     for (size_t i = 0; i < result.n_unasked; i++)
         audit.unasked[audit.n_unasked++] = result.unasked[i]->id;

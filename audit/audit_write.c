@@ -45,11 +45,6 @@ static json_t *header_json(const struct audit *a)
 }
 
 /* Of what is not known there is no word. */
-static void put_origin(json_t *out, const struct origin *origin)
-{
-    if (origin)
-        origin_put(out, origin);
-}
 
 static json_t *package_json(const struct audit_package *p)
 {
@@ -59,7 +54,7 @@ static json_t *package_json(const struct audit_package *p)
     json_put_text(out, "key", p->key);
     json_put_text(out, "version", p->version);
     json_put_text(out, "path", p->path);
-    put_origin(out, p->origin);
+    origin_put_known(out, p->origin);
     return out;
 }
 
@@ -99,7 +94,7 @@ static json_t *program_json(const struct audit_program *p)
     json_put_text(out, "exit", p->exit);
     json_put(out, "storm", storm_json(&p->storm));
     json_put(out, "plan", p->plan ? plan_json(p->plan) : json_null());
-    put_origin(out, p->origin);
+    origin_put_known(out, p->origin);
     return out;
 }
 
@@ -119,7 +114,7 @@ static json_t *finding_line(const struct audit_finding *f)
     json_put_text(out, "package", f->package);
     json_put_text(out, "standing", f->standing);
     json_put(out, "evidence", texts(f->evidence, f->n_evidence));
-    put_origin(out, f->origin);
+    origin_put_known(out, f->origin);
     return out;
 }
 

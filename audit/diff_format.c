@@ -30,6 +30,7 @@ static json_t *program_json(const struct diff_program *p)
     json_put(out, "before", p->before ? storm_json(&p->before->storm) : json_null());
     json_put(out, "after", p->after ? storm_json(&p->after->storm) : json_null());
     json_put_text(out, "exit", p->after ? p->after->exit : NULL);
+    origin_put_known(out, either(p)->origin);
     return out;
 }
 
@@ -44,6 +45,7 @@ static json_t *findings_json(const struct audit_finding *const *item, size_t n)
         json_put_text(f, "severity", severity_name(item[i]->severity));
         json_put_text(f, "identity", item[i]->identity);
         json_put_text(f, "message", item[i]->message);
+        origin_put_known(f, item[i]->origin);
         json_push(list, f);
     }
     return list;
@@ -60,6 +62,7 @@ static json_t *packages_json(const struct diff *d)
         json_put_text(item, "key", p->after ? p->after->key : p->before->key);
         json_put_text(item, "before", p->before ? p->before->version : NULL);
         json_put_text(item, "after", p->after ? p->after->version : NULL);
+        origin_put_known(item, p->after ? p->after->origin : p->before->origin);
         json_push(list, item);
     }
     return list;
@@ -213,6 +216,21 @@ static const char *cell(const char *text, struct arena *arena)
     return out;
 }
 
+/* Who maintains it, as code: nobody is called by a comment that a machine writes, and no address told. */
+static const char *whom(const struct origin *origin, struct arena *arena)
+{
+    struct str out = {.arena = arena};
+
+    str_add(&out, "");
+    for (size_t i = 0; origin && i < origin->n_maintainers; i++) {
+        const char *name = cell(origin->maintainer[i], arena), *address = strstr(name, " <");
+
+        str_printf(&out, "%s`%.*s`", i ? ", " : " of ",
+                   (int)(address ? address - name : (ptrdiff_t)strlen(name)), name);
+    }
+    return out.text;
+}
+
 static void markdown_programs(const struct diff *d, FILE *to, struct arena *arena)
 {
     size_t n = 0, n_of = 0;
@@ -228,8 +246,9 @@ static void markdown_programs(const struct diff *d, FILE *to, struct arena *aren
         if (p->change >= CHANGE_ADDED)
             continue;
         n++;
-        fprintf(to, "| `%s` | %s → %s | %s |\n", cell(either(p)->key, arena),
-                calls(p->before, arena), calls(p->after, arena), change_name(p->change));
+        fprintf(to, "| `%s`%s | %s → %s | %s |\n", cell(either(p)->key, arena),
+                whom(either(p)->origin, arena), calls(p->before, arena), calls(p->after, arena),
+                change_name(p->change));
     }
     if (n_of > n)
         fprintf(to, "\n%zu of %zu are shown.\n", n, n_of);
@@ -242,9 +261,9 @@ static void markdown_findings(const struct diff *d, FILE *to, struct arena *aren
     if (n)
         fputs("\nNew findings:\n\n", to);
     for (size_t i = 0; i < n; i++)
-        fprintf(to, "- **%s** %s `%s`: %s\n", severity_name(d->new_finding[i]->severity),
+        fprintf(to, "- **%s** %s `%s`%s: %s\n", severity_name(d->new_finding[i]->severity),
                 d->new_finding[i]->rule, cell(d->new_finding[i]->identity, arena),
-                cell(d->new_finding[i]->message, arena));
+                whom(d->new_finding[i]->origin, arena), cell(d->new_finding[i]->message, arena));
     if (d->n_new > n)
         fprintf(to, "\n%zu of %zu are shown.\n", n, d->n_new);
 }

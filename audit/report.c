@@ -73,7 +73,8 @@ static struct findings findings_of(const struct report *report)
                                 .key = f->identity,
                                 .message = f->message,
                                 .evidence = f->evidence,
-                                .n_evidence = f->n_evidence};
+                                .n_evidence = f->n_evidence,
+                                .origin = f->origin};
         if (f->standing && !strcmp(f->standing, "suppressed"))
             out->standing = FINDING_SUPPRESSED;
         else if (f->standing && !strcmp(f->standing, "known"))

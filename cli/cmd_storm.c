@@ -12,6 +12,7 @@
 #include "loader/world_index.h"
 #include "planner/cost.h"
 #include "scanner/index.h"
+#include "scanner/origin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -80,6 +81,11 @@ static const struct argp argp = {
            "Exit code: 0; 1, a named program does not start; 3, something could not be read.",
     .children = children,
 };
+
+static size_t rows_shown(const struct storm_options *o)
+{
+    return o->common.n_args && !o->has_top ? SIZE_MAX : o->top;
+}
 
 /* What the command gathers. */
 struct gathering {
@@ -265,16 +271,29 @@ static int gather_all(struct gathering *g, struct indexed *indexed, struct err *
     return 0;
 }
 
+/* Whom to tell about the worst. */
+static int find_origins(struct gathering *g, struct db *db, struct err *err)
+{
+    const size_t top = rows_shown(g->options);
+    int r = 0;
+
+    storm_rank(g->row, g->n_rows);
+    for (size_t i = 0; i < g->n_rows && i < top && r == 0; i++)
+        r = origin_of_path(db, g->row[i].program, &g->arena, &g->row[i].origin, err);
+    return r;
+}
+
 static int gather_indexed(struct gathering *g, struct err *err)
 {
     CLEANUP(indexed_release) struct indexed indexed = {0};
+    const struct options *o = &g->options->common;
     int r = indexed_open(&g->options->common, &indexed, err);
 
     if (r < 0)
         return r;
     g->cpu = arena_strdup(&g->arena, indexed.setting.cpu.name);
-    return g->options->common.n_args ? gather_names(g, &indexed, err)
-                                     : gather_all(g, &indexed, err);
+    r = o->n_args ? gather_names(g, &indexed, err) : gather_all(g, &indexed, err);
+    return r < 0 || !o->json ? r : find_origins(g, indexed.db, err);
 }
 
 static int gather_everything(struct gathering *g, struct err *err)
@@ -311,6 +330,11 @@ static int print_row(const struct storm_row *row, const char *cpu, struct err *e
     json_line_text(&line, "not_followed", row->not_followed);
     json_line_bool(&line, "assumed", row->assumed);
     json_line_text(&line, "profile_assumed", row->profile_assumed);
+    if (row->origin) {
+        json_line_text(&line, "attribute", row->origin->attribute);
+        json_line_texts(&line, "maintainers", row->origin->maintainer, row->origin->n_maintainers);
+        json_line_text(&line, "position", row->origin->position);
+    }
     return json_line_end(&line, err);
 }
 
@@ -350,8 +374,7 @@ static int exit_code(const struct gathering *g)
 
 static int report(struct gathering *g)
 {
-    const bool all = g->options->common.n_args && !g->options->has_top;
-    const size_t top = all ? SIZE_MAX : g->options->top;
+    const size_t top = rows_shown(g->options);
     struct err err = {0};
 
     storm_rank(g->row, g->n_rows);

@@ -1,6 +1,10 @@
 #include "cli/lint_text.h"
 
 #include "base/str.h"
+#include "scanner/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static enum style severity_style(enum severity severity)
 {
@@ -40,6 +44,40 @@ static void print_unasked(FILE *to, const struct lint_result *r)
     fputc('\n', to);
 }
 
+static int by_attribute(const void *a, const void *b)
+{
+    const struct origin *x = *(struct origin *const *)a, *y = *(struct origin *const *)b;
+
+    return strcmp(x->attribute, y->attribute);
+}
+
+/* Whom to tell of what was found, each package once. */
+static void print_origins(FILE *to, const struct lint_report *report)
+{
+    const struct findings *all = &report->result->findings;
+    struct arena *arena = report->arena;
+    const struct origin **origin = arena_calloc(arena, all->n + 1, sizeof(*origin));
+    size_t n = 0;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (all->item[i]->standing == FINDING_OPEN && all->item[i]->origin)
+            origin[n++] = all->item[i]->origin;
+    qsort(origin, n, sizeof(*origin), by_attribute);
+    for (size_t i = 0; i < n; i++) {
+        if (i && by_attribute(&origin[i], &origin[i - 1]) == 0)
+            continue;
+        fprintf(to, "%s: ", str_escape(arena, origin[i]->attribute));
+        for (size_t k = 0; k < origin[i]->n_maintainers; k++)
+            fprintf(to, "%s%s", k ? ", " : "maintained by ",
+                    str_escape(arena, origin[i]->maintainer[k]));
+        if (!origin[i]->n_maintainers)
+            fputs("nobody maintains it", to);
+        if (origin[i]->position)
+            fprintf(to, "; %s", str_escape(arena, origin[i]->position));
+        fputc('\n', to);
+    }
+}
+
 static void print_summary(FILE *to, const struct lint_result *r)
 {
     size_t hidden = 0;
@@ -62,6 +100,7 @@ void lint_text(FILE *to, const struct term *term, const struct lint_report *repo
     for (size_t i = 0; i < r->findings.n; i++)
         if (r->findings.item[i]->standing == FINDING_OPEN)
             print_finding(to, term, r->findings.item[i], report->arena);
+    print_origins(to, report);
     print_suppressions(to, report);
     print_unasked(to, r);
     print_summary(to, r);

@@ -15,6 +15,8 @@ enum finding_standing {
     FINDING_KNOWN,      /* the baseline has it */
 };
 
+struct origin; /* scanner/origin.h */
+
 struct finding {
     const struct rule *rule;
     enum severity severity;     /* mostly the rule's */
@@ -28,7 +30,8 @@ struct finding {
     size_t n_evidence;
     uint32_t programs; /* starts that show it; 0: not a matter of starts */
     enum finding_standing standing;
-    const char *reason; /* why it is suppressed; NULL */
+    const char *reason;          /* why it is suppressed; NULL */
+    const struct origin *origin; /* of its package: whom to tell; NULL: not known */
 };
 
 struct findings {

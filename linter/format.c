@@ -1,5 +1,7 @@
 #include "linter/format.h"
 
+#include "scanner/origin.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -67,6 +69,7 @@ json_t *finding_json(const struct finding *f, struct arena *arena)
     json_put(out, "evidence", evidence);
     json_put_text(out, "standing", standing_name(f->standing));
     json_put_text(out, "reason", f->reason);
+    origin_put_known(out, f->origin);
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include "linter/format.h"
 
 #include "base/str.h"
+#include "scanner/origin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,6 +53,24 @@ static void print_case(const struct lint_report *report, const struct finding *f
     fputs("    </testcase>\n", to);
 }
 
+/* Whom to tell, for the whole package. */
+static void print_origin(const struct lint_report *report, const struct origin *origin, FILE *to)
+{
+    struct arena *a = report->arena;
+
+    if (!origin)
+        return;
+    fprintf(to, "    <properties>\n      <property name=\"attribute\" value=\"%s\"/>\n",
+            str_markup(a, origin->attribute));
+    for (size_t i = 0; i < origin->n_maintainers; i++)
+        fprintf(to, "      <property name=\"maintainer\" value=\"%s\"/>\n",
+                str_markup(a, origin->maintainer[i]));
+    if (origin->position)
+        fprintf(to, "      <property name=\"position\" value=\"%s\"/>\n",
+                str_markup(a, origin->position));
+    fputs("    </properties>\n", to);
+}
+
 static void print_suite(const struct lint_report *report, struct finding *const *item, size_t n,
                         FILE *to)
 {
@@ -64,6 +83,7 @@ static void print_suite(const struct lint_report *report, struct finding *const 
     }
     fprintf(to, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
             str_markup(report->arena, package), n, n_failed, n_skipped);
+    print_origin(report, item[0]->origin, to);
     for (size_t i = 0; i < n; i++)
         print_case(report, item[i], to);
     fputs("  </testsuite>\n", to);

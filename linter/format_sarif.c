@@ -4,6 +4,7 @@
 #include "linter/format.h"
 
 #include "base/str.h"
+#include "scanner/origin.h"
 
 #include <string.h>
 
@@ -121,6 +122,7 @@ static json_t *result_json(const struct lint_report *report, const struct findin
     for (size_t i = 0; i < f->n_evidence; i++)
         json_push(evidence, json_text(f->evidence[i]));
     json_put(properties, "evidence", evidence);
+    origin_put_known(properties, f->origin);
     json_put(out, "properties", properties);
     return out;
 }

@@ -100,6 +100,7 @@ struct finding *report_object(struct check *check, const struct lint_object *obj
 {
     const struct finding like = {.path = object->path,
                                  .package = object->package ? object->package->path : NULL,
+                                 .origin = object->package ? object->package->origin : NULL,
                                  .key = object->key,
                                  .subject = subject};
     struct finding *f;
@@ -114,8 +115,11 @@ struct finding *report_object(struct check *check, const struct lint_object *obj
 struct finding *report_package(struct check *check, const struct lint_package *package,
                                const char *subject, const char *message, ...)
 {
-    const struct finding like = {
-        .path = package->path, .package = package->path, .key = package->key, .subject = subject};
+    const struct finding like = {.path = package->path,
+                                 .package = package->path,
+                                 .origin = package->origin,
+                                 .key = package->key,
+                                 .subject = subject};
     struct finding *f;
     va_list ap;
 
@@ -136,6 +140,7 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
         const char *below = path + strlen(package->path);
 
         like.package = package->path;
+        like.origin = package->origin;
         like.key = arena_printf(check->lint->arena, "%s:%s", package->key, below + (*below == '/'));
     }
     va_start(ap, message);

@@ -28,6 +28,7 @@ struct storm_row {
     bool assumed; /* the trace rests on assumptions */
     /* NULL, or "profile unknown, assumed ...": every output shows it */
     const char *profile_assumed;
+    const struct origin *origin; /* of its package; NULL: not known, or not asked */
 };
 
 /* The row of a trace; texts are borrowed from it. */

@@ -46,6 +46,12 @@ void origin_put(json_t *object, const struct origin *origin)
     json_put_text(object, "position", origin ? origin->position : NULL);
 }
 
+void origin_put_known(json_t *object, const struct origin *origin)
+{
+    if (origin)
+        origin_put(object, origin);
+}
+
 const struct origin *origin_get(const json_t *object, struct arena *arena)
 {
     const char *attribute = json_string_value(json_object_get(object, "attribute"));

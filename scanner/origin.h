@@ -14,8 +14,8 @@
 #include "base/json.h"
 
 struct origin {
-    const char *attribute; /* "imagemagick", "python312Packages.numpy" */
-    const char **maintainer;
+    const char *attribute;   /* "imagemagick", "python312Packages.numpy" */
+    const char **maintainer; /* "@handle" at GitHub, "Name <address>", one of the two, or a name */
     size_t n_maintainers;
     const char *position; /* "pkgs/by-name/he/hello/package.nix:42"; NULL: not told */
 };
@@ -58,7 +58,13 @@ const struct origin *origin_of_row(struct stmt *stmt, int first_column, struct a
 /* Who maintains it, as an array; of NULL: an empty one. The caller's. */
 json_t *origin_maintainers(const struct origin *origin);
 
+/* The origin of the package that an index has `path` in; NULL: not known. */
+MUST_CHECK int origin_of_path(struct db *db, const char *path, struct arena *arena,
+                              const struct origin **ret_origin, struct err *err);
+
 /* Put "attribute", "maintainers" and "position"; of NULL: null, [] and null. */
 void origin_put(json_t *object, const struct origin *origin);
+/* The same, nothing of NULL. */
+void origin_put_known(json_t *object, const struct origin *origin);
 /* The same back; NULL: there is no attribute. Texts are copied. */
 const struct origin *origin_get(const json_t *object, struct arena *arena);

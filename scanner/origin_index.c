@@ -79,6 +79,27 @@ int origins_index(struct db *db, const struct origins *origins, size_t *ret_foun
     return r;
 }
 
+static const char OF_PATH[] =
+    "SELECT o.attribute, o.maintainers, o.position FROM store s JOIN package p ON p.store = s.id "
+    "AND p.base = substr(?1, length(s.path) + 2, "
+    "                    instr(substr(?1, length(s.path) + 2) || '/', '/') - 1) "
+    "JOIN origin o ON o.name = p.name WHERE substr(?1, 1, length(s.path) + 1) = s.path || '/'";
+
+int origin_of_path(struct db *db, const char *path, struct arena *arena,
+                   const struct origin **ret_origin, struct err *err)
+{
+    struct stmt *s = db_prepare(db, OF_PATH, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_text(s, 1, path);
+    r = stmt_step(s, err);
+    *ret_origin = r > 0 ? origin_of_row(s, 0, arena) : NULL;
+    stmt_reset(s);
+    return r < 0 ? r : 0;
+}
+
 /* Of two that inputs have for a name, the one that origins_find() would prefer; then the one that
  * tells more, then by what they tell: whatever the order, one is left. */
 static const char JOIN[] =

@@ -94,13 +94,19 @@ size_t origins_count(const struct origins *origins)
 
 /* ---- one package of the file */
 
-static const char *maintainer_name(const json_t *maintainer)
+/* How one is reached, best first; NULL: nobody is told. */
+static const char *maintainer_text(const json_t *maintainer, struct arena *arena)
 {
-    const char *name = json_string_value(json_object_get(maintainer, "github"));
+    const char *handle = json_string_value(json_object_get(maintainer, "github"));
+    const char *address = json_string_value(json_object_get(maintainer, "email"));
+    const char *name = json_string_value(json_object_get(maintainer, "name"));
 
-    if (!name)
-        name = json_string_value(json_object_get(maintainer, "name"));
-    return name ? name : json_string_value(maintainer);
+    if (handle)
+        return arena_printf(arena, "@%s", handle);
+    if (name && address)
+        return arena_printf(arena, "%s <%s>", name, address);
+    name = address ? address : name ? name : json_string_value(maintainer);
+    return name ? arena_strdup(arena, name) : NULL;
 }
 
 /* Positions lie in the source's own store path, whose hash tells nobody anything. */
@@ -125,11 +131,13 @@ static void add_package(struct origins *all, const char *attribute, const json_t
     origin->attribute = arena_strdup(a, attribute);
     origin->position = position ? arena_strdup(a, position) : NULL;
     json_array_foreach (json_object_get(meta, "maintainers"), i, maintainer) {
-        if (!maintainer_name(maintainer))
+        const char *text = maintainer_text(maintainer, a);
+
+        if (!text)
             continue;
         origin->maintainer =
             arena_grow(a, origin->maintainer, origin->n_maintainers, sizeof(*origin->maintainer));
-        origin->maintainer[origin->n_maintainers++] = arena_strdup(a, maintainer_name(maintainer));
+        origin->maintainer[origin->n_maintainers++] = text;
     }
     if (pname && version)
         keep(&all->by_name, arena_printf(a, "%s-%s", pname, version), origin);

@@ -244,6 +244,51 @@ const tests = {
         await s.close(part);
     },
 
+    /** Where packages come from, and whom to tell: on rows and pages. */
+    async origins(s) {
+        const page = await s.open(`/packages/${STORMY.split('/')[3]}`);
+        const from = page.locator('p.from');
+        s.t.same(
+            await from.textContent(),
+            'Attribute stormy, maintained by @anna, Bo B., @javascript:alert(1), Cleo, written in pkgs/by-name/st/stormy/package.nix:42',
+            'what is known of a package',
+        );
+        s.t.same(
+            await from.locator('a').evaluateAll((all) => all.map((a) => a.getAttribute('href'))),
+            ['https://github.com/anna', 'mailto:bo@example.org'],
+            'who can be reached',
+        );
+        await s.close(page);
+        for (const [at, row] of [
+            ['/?q=stormy', 'bin/stormy'],
+            ['/packages?q=stormy', 'stormy'],
+            ['/findings?q=stormy', 'bin/stormy'],
+        ]) {
+            const list = await s.open(at);
+            const shown = list.locator('[data-row]', { hasText: row }).first();
+            await shown.locator('.whom').first().waitFor();
+            s.t.same(
+                await shown.locator('.whom').first().textContent(),
+                '@anna, Bo B., @javascript:alert(1), 1 more',
+                `whom to tell: ${at}`,
+            );
+            await s.close(list);
+        }
+        const program = await s.open(`/programs/${encodeURIComponent(STORMY)}`);
+        s.t.check(
+            /maintained by @anna/.test((await program.locator('p.from').textContent()) ?? ''),
+            'on the page of a program',
+        );
+        await s.close(program);
+        const small = await s.open(`/packages/00000000000000000000000000smal21-small-2.1`);
+        s.t.same(
+            await small.locator('p.from').textContent(),
+            'Attribute small, which nobody maintains',
+            'nobody',
+        );
+        await s.close(small);
+    },
+
     async findings(s) {
         const page = await s.open('/findings');
         await page.getByRole('link', { name: 'R201 needed-unresolved' }).first().click();

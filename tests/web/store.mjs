@@ -36,6 +36,25 @@ function library(/** @type {number} */ n) {
 const STORM = '/nix/store/00000000000000000000000000storm9-stormy-3.1';
 export const STORMY = `${STORM}/bin/stormy`;
 
+/** What a channel says of some of it; names of all kinds, and one that is no link. */
+const CHANNEL = {
+    stormy: {
+        name: 'stormy-3.1',
+        pname: 'stormy',
+        version: '3.1',
+        meta: {
+            maintainers: [
+                { name: 'Anna A.', github: 'anna', email: 'anna@example.org' },
+                { name: 'Bo B.', email: 'bo@example.org' },
+                { name: '<img src=x>', github: 'javascript:alert(1)' },
+                { name: 'Cleo' },
+            ],
+            position: 'pkgs/by-name/st/stormy/package.nix:42',
+        },
+    },
+    small: { name: 'small-2.1', pname: 'small', version: '2.1', meta: { maintainers: [] } },
+};
+
 /** Its loader is nowhere, and that takes a long sentence. */
 export const FOREIGN = '/nix/store/0000000000000000000000000foreig0-foreign-1.0/bin/foreign';
 
@@ -68,7 +87,9 @@ export function makeStore(build, at, text) {
 
 /** @param {string} build @param {string} at */
 export function scan(build, at) {
-    run(`${build}/stormlint`, ['scan', '--root', `${at}/root`, '--db', `${at}/index.db`]);
+    writeFileSync(`${at}/packages.json`, JSON.stringify({ version: 2, packages: CHANNEL }));
+    const meta = ['--meta', `${at}/packages.json`];
+    run(`${build}/stormlint`, ['scan', '--root', `${at}/root`, '--db', `${at}/index.db`, ...meta]);
 }
 
 /** @param {string} program @param {string[]} args */

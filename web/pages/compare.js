@@ -5,6 +5,7 @@ import { html, useId, useMemo, useState } from '../html.js';
 import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { method, Predicted, programName, shortPath } from '../parts/names.js';
+import { Whom } from '../parts/origin.js';
 import { Await, Failure, Loading } from '../parts/states.js';
 import { Table } from '../parts/table.js';
 import { placesOf } from '../trace.js';
@@ -90,7 +91,7 @@ function Programs({ of, to }) {
                     label: 'Program',
                     main: true,
                     cell: (p) =>
-                        html`<a href=${`/?${audit}q=${encodeURIComponent(programName(p.key))}`} title=${p.key}>${p.key}</a>`,
+                        html`<a href=${`/?${audit}q=${encodeURIComponent(programName(p.key))}`} title=${p.key}>${p.key}</a><${Whom} of=${p} lead=${html`<br />`} />`,
                 },
                 {
                     label: 'Change',
@@ -125,7 +126,7 @@ function Programs({ of, to }) {
 
 /** @param {{title: string, of: Diff['new_findings']}} props */
 const Findings = ({ title, of }) => html`<details><summary>${title}: ${number(of.length)}</summary>
-    <ul>${of.slice(0, 500).map((f) => html`<li><b class=${f.severity}>${f.severity}</b> <a class="quiet" href=${`/findings?rule=${f.rule}`}>${f.rule}</a> <span class="path">${f.identity}</span>: ${f.message}</li>`)}</ul>
+    <ul>${of.slice(0, 500).map((f) => html`<li><b class=${f.severity}>${f.severity}</b> <a class="quiet" href=${`/findings?rule=${f.rule}`}>${f.rule}</a> <span class="path">${f.identity}</span>: ${f.message}<${Whom} of=${f} lead=" " /></li>`)}</ul>
     ${of.length > 500 && html`<p class="state">The first 500 are shown.</p>`}</details>`;
 
 /** @param {{of: Diff, to: string}} props */

@@ -3,6 +3,7 @@ import { useData } from '../api.js';
 import { count, number, percent } from '../format.js';
 import { html } from '../html.js';
 import { Package, Predicted, shortPath } from '../parts/names.js';
+import { Whom } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Pager, Table } from '../parts/table.js';
 import { Treemap } from '../parts/treemap.js';
@@ -18,7 +19,11 @@ const COLUMNS = [
         sort: 'path',
         cell: (d) => html`<span class="path" title=${d.path}>${shortPath(d.path)}</span>`,
     },
-    { label: 'Package', cell: (d) => html`<${Package} of=${d.package} />` },
+    {
+        label: 'Package',
+        cell: (d) =>
+            html`<${Package} of=${d.package} /><${Whom} of=${d.package} lead=${html`<br />`} />`,
+    },
     { label: 'Failed calls', num: true, sort: 'failed', cell: (d) => number(d.failed) },
     { label: 'Opens', num: true, cell: (d) => number(d.failed_opens) },
     { label: 'Stats', num: true, cell: (d) => number(d.failed_stats) },

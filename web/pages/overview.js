@@ -5,6 +5,7 @@ import { html, useEffect } from '../html.js';
 import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { Exit, method, Package, Predicted, programName } from '../parts/names.js';
+import { Whom } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Choice, Pager, Search, Table } from '../parts/table.js';
 import { api, go, programHref, useUrl, withParams } from '../url.js';
@@ -41,8 +42,8 @@ const COLUMNS = [
         sort: 'package',
         cell: (p) =>
             'package' in p
-                ? html`<${Package} of=${p.package} />`
-                : html`${p.key.replace(/:.*/, '')} <small>${p.version ?? ''}</small>`,
+                ? html`<${Package} of=${p.package} /><${Whom} of=${p.package} lead=${html`<br />`} />`
+                : html`${p.key.replace(/:.*/, '')} <small>${p.version ?? ''}</small><${Whom} of=${p} lead=${html`<br />`} />`,
     },
     {
         label: 'Failed opens',

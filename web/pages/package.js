@@ -6,6 +6,7 @@ import { Command } from '../parts/copy.js';
 import { FindingTable } from '../parts/findings.js';
 import { History } from '../parts/history.js';
 import { Exit, method, Package, PackageId, Predicted, programName } from '../parts/names.js';
+import { From, Whom } from '../parts/origin.js';
 import { Decision, TakeAlong } from '../parts/plan.js';
 import { Await } from '../parts/states.js';
 import { Table } from '../parts/table.js';
@@ -88,7 +89,11 @@ function Searchers({ of }) {
                         cell: (p) =>
                             html`<a href=${programHref(p.id)} title=${p.path}>${programName(p.key)}</a>`,
                     },
-                    { label: 'Package', cell: (p) => html`<${Package} of=${p.package} />` },
+                    {
+                        label: 'Package',
+                        cell: (p) =>
+                            html`<${Package} of=${p.package} /><${Whom} of=${p.package} lead=${html`<br />`} />`,
+                    },
                     { label: 'Failed calls here', num: true, cell: (p) => number(p.failed) },
                 ])
             } />`
@@ -133,6 +138,7 @@ export function Page({ id }) {
         <h1>${p ? p.pname : 'Package'} <small>${p?.version ?? ''} ${p && p.output !== 'out' ? p.output : ''}</small></h1>
         <${Await} of=${found} what="Reading the package">${(/** @type {Detail} */ of) => html`
             <p class="path">${of.path}</p>
+            <${From} of=${of} />
             <dl class="figures">
                 <div class="figure"><dt>failed calls of its worst program</dt><dd><b>${of.programs ? number(of.failed) : '–'}</b></dd></div>
                 <div class="figure"><dt>programs</dt><dd><b>${number(of.programs)}</b></dd></div>

@@ -3,6 +3,7 @@ import { useData } from '../api.js';
 import { bytes, count, number } from '../format.js';
 import { html } from '../html.js';
 import { Predicted } from '../parts/names.js';
+import { Whom } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Choice, Pager, Search, Table } from '../parts/table.js';
 import { api, packageHref, useUrl } from '../url.js';
@@ -16,7 +17,7 @@ const COLUMNS = [
         main: true,
         sort: 'name',
         cell: (p) =>
-            html`<a href=${packageHref(p.id)} title=${p.path}>${p.pname}</a> <small>${p.version ?? ''}${p.output === 'out' ? '' : ` ${p.output}`}</small>${p.state !== 'scanned' && html` <span class="tag miss">${p.state}</span>`}`,
+            html`<a href=${packageHref(p.id)} title=${p.path}>${p.pname}</a> <small>${p.version ?? ''}${p.output === 'out' ? '' : ` ${p.output}`}</small>${p.state !== 'scanned' && html` <span class="tag miss">${p.state}</span>`}<${Whom} of=${p} lead=${html`<br />`} />`,
     },
     {
         label: 'Worst program',

@@ -7,6 +7,7 @@ import { Command } from '../parts/copy.js';
 import { History } from '../parts/history.js';
 import { Matrix } from '../parts/matrix.js';
 import { Exit, method, Package, Predicted, programName, shortPath } from '../parts/names.js';
+import { From } from '../parts/origin.js';
 import { Decision, TakeAlong } from '../parts/plan.js';
 import { Remedies } from '../parts/remedies.js';
 import { Await } from '../parts/states.js';
@@ -207,6 +208,7 @@ export function Page({ id }) {
         <h1>${p ? programName(p.key) : 'Program'} ${p && html`<${Exit} exit=${p.exit} />`}</h1>
         <${Await} of=${program} what="Reading the program">${(/** @type {Detail} */ of) => html`
             <p>Package <${Package} of=${of.package} />, file <span class="path">${of.path}</span></p>
+            <${From} of=${of.package} />
             <${Facts} of=${of} />
             <${Sections} of=${of} />`}<//>`;
 }

@@ -1,6 +1,7 @@
 // Findings: what is wrong, where, what to do, and what it was concluded from.
 import { html } from '../html.js';
 import { PackageId } from './names.js';
+import { Whom } from './origin.js';
 import { Table } from './table.js';
 
 /** @typedef {import('../types/answers').Api.Finding} Finding */
@@ -22,7 +23,7 @@ const COLUMNS = [
     {
         label: 'Where',
         cell: (f) =>
-            html`<span class="path" title=${f.path ?? ''}>${f.identity}</span>${f.package && html`<br /><${PackageId} id=${f.package} />`}`,
+            html`<span class="path" title=${f.path ?? ''}>${f.identity}</span>${f.package && html`<br /><${PackageId} id=${f.package} />`}<${Whom} of=${f} lead=${html`<br />`} />`,
     },
     {
         label: 'Standing',
