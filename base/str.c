@@ -129,6 +129,32 @@ const char *str_count(size_t n, const char *one, const char *many)
     return n == 1 ? one : many;
 }
 
+char *str_normal(struct arena *arena, const char *path)
+{
+    struct str out = {.arena = arena};
+
+    str_add(&out, "/");
+    while (*path) {
+        const size_t slashes = strspn(path, "/"), len = strcspn(path + slashes, "/");
+        const char *part = path + slashes;
+
+        path = part + len;
+        if (len == 0 || (len == 1 && *part == '.'))
+            continue;
+        if (len == 2 && part[0] == '.' && part[1] == '.') {
+            if (out.len > 1)
+                out.len--;
+            while (out.len > 1 && out.text[out.len - 1] != '/')
+                out.len--;
+            out.text[out.len] = '\0';
+            continue;
+        }
+        str_add_n(&out, part, len);
+        str_add(&out, "/");
+    }
+    return out.text;
+}
+
 bool str_starts(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;

@@ -23,6 +23,9 @@ const char *str_markup(struct arena *arena, const char *text);
 /* "dir/name" with exactly one slash between; `name` alone when it is absolute or dir is "". */
 char *str_join(struct arena *arena, const char *dir, const char *name);
 
+/* Lexically: "." and ".." resolved, single slashes, one at the end. For absolute paths. */
+char *str_normal(struct arena *arena, const char *path);
+
 bool str_starts(const char *text, const char *prefix);
 bool str_ends(const char *text, const char *suffix);
 

@@ -93,41 +93,72 @@ static size_t farms(struct check *check, struct node ***ret_farm)
     return n;
 }
 
-static void one_link(struct check *check, struct node *dir, const char *name)
-{
-    struct world *world = check->closure->world;
-    const struct name *interned = intern(world->names, name);
-    const struct node *link = world_child(world, dir, interned);
-    const struct place at = world_at(world, dir, interned);
-    const char *path =
-        arena_printf(&check->closure->arena, "%s/%s", world_path(check->arena, dir), name);
-    struct lint_package *to;
+/* Called with each directory of a farm: the farm itself ("") and its builds for CPUs. */
+struct part {
+    struct node *dir;
+    const char *prefix; /* "", "glibc-hwcaps/x86-64-v3/" */
+};
 
-    if (!link || link->kind != NODE_LINK || at.assumed)
-        return;
-    if (at.error) {
-        report_file(check, check->package, path, NULL, "the farm's link '%s' leads nowhere: '%s'",
-                    shown(check, name), shown(check, link->target));
-        return;
-    }
-    to = node_package(check, at.node);
-    if (!check->package->registered || (to && closure_reaches(check->closure, check->package, to)))
-        return;
-    report_file(check, check->package, path, NULL, "the farm's link '%s' leads out of the closure",
-                shown(check, name));
-}
-
-void check_farm_link_dangling(struct check *check)
+static void each_part(struct check *check,
+                      void (*act)(struct check *check, const struct part *part))
 {
     struct node **farm;
     const size_t n = farms(check, &farm);
 
     for (size_t i = 0; i < n; i++) {
-        const struct names names = entries(check, farm[i]);
+        struct world *world = check->closure->world;
+        const struct place caps = world_walk(world, farm[i], "glibc-hwcaps");
+        struct names levels = {.check = check};
 
-        for (size_t k = 0; k < names.n; k++)
-            one_link(check, farm[i], names.name[k]);
+        act(check, &(struct part){farm[i], ""});
+        if (!caps.error && caps.node->kind == NODE_DIR)
+            levels = entries(check, caps.node);
+        for (size_t k = 0; k < levels.n; k++) {
+            const struct place level = world_walk(world, caps.node, levels.name[k]);
+
+            if (!level.error && level.node->kind == NODE_DIR)
+                act(check, &(struct part){level.node, arena_printf(check->arena, "glibc-hwcaps/%s/",
+                                                                   levels.name[k])});
+        }
     }
+}
+
+static void one_link(struct check *check, const struct part *part, const char *name)
+{
+    struct world *world = check->closure->world;
+    const struct name *interned = intern(world->names, name);
+    const struct node *link = world_child(world, part->dir, interned);
+    const struct place at = world_at(world, part->dir, interned);
+    const char *path =
+        arena_printf(&check->closure->arena, "%s/%s", world_path(check->arena, part->dir), name);
+    const char *words = arena_printf(check->arena, "the farm's link '%s%s'", part->prefix, name);
+    struct lint_package *to;
+
+    if (!link || link->kind != NODE_LINK || at.assumed)
+        return;
+    if (at.error) {
+        report_file(check, check->package, path, NULL, "%s leads nowhere: '%s'",
+                    shown(check, words), shown(check, link->target));
+        return;
+    }
+    to = node_package(check, at.node);
+    if (!check->package->registered || (to && closure_reaches(check->closure, check->package, to)))
+        return;
+    report_file(check, check->package, path, NULL, "%s leads out of the closure",
+                shown(check, words));
+}
+
+static void links_of(struct check *check, const struct part *part)
+{
+    const struct names names = entries(check, part->dir);
+
+    for (size_t k = 0; k < names.n; k++)
+        one_link(check, part, names.name[k]);
+}
+
+void check_farm_link_dangling(struct check *check)
+{
+    each_part(check, links_of);
 }
 
 /* An entry of a farm by the soname of what it leads to. */
@@ -138,35 +169,38 @@ struct held {
 
 static int by_held(const void *a, const void *b)
 {
-    return strcmp(((const struct held *)a)->soname, ((const struct held *)b)->soname);
+    const struct held *x = a, *y = b;
+    const int r = strcmp(x->soname, y->soname);
+
+    return r ? r : strcmp(x->name, y->name);
+}
+
+static void collisions_of(struct check *check, const struct part *part)
+{
+    const struct component in = {.at = {.node = part->dir}};
+    const struct names names = entries(check, part->dir);
+    struct held *held = arena_calloc(check->arena, names.n + 1, sizeof(*held));
+    size_t n = 0;
+
+    for (size_t k = 0; k < names.n; k++) {
+        struct node *node = component_find(check, &in, names.name[k]);
+        const struct object *o = node ? world_object(check->closure->world, node) : NULL;
+
+        if (o && o->soname)
+            held[n++] = (struct held){o->soname, names.name[k], node};
+    }
+    if (n > 1)
+        qsort(held, n, sizeof(*held), by_held);
+    for (size_t k = 1; k < n; k++)
+        if (!strcmp(held[k].soname, held[k - 1].soname) &&
+            !same_build(held[k].node, held[k - 1].node))
+            report_package(check, check->package, shown(check, held[k].soname),
+                           "'%s%s' and '%s%s' of the farm are both %s", part->prefix,
+                           shown(check, held[k - 1].name), part->prefix, shown(check, held[k].name),
+                           shown(check, held[k].soname));
 }
 
 void check_farm_soname_collision(struct check *check)
 {
-    struct node **farm;
-    const size_t n = farms(check, &farm);
-
-    for (size_t i = 0; i < n; i++) {
-        const struct component in = {.at = {.node = farm[i]}};
-        const struct names names = entries(check, farm[i]);
-        struct held *held = arena_calloc(check->arena, names.n + 1, sizeof(*held));
-        size_t n_held = 0;
-
-        for (size_t k = 0; k < names.n; k++) {
-            struct node *node = component_find(check, &in, names.name[k]);
-            const struct object *o = node ? world_object(check->closure->world, node) : NULL;
-
-            if (o && o->soname)
-                held[n_held++] = (struct held){o->soname, names.name[k], node};
-        }
-        if (n_held > 1)
-            qsort(held, n_held, sizeof(*held), by_held);
-        for (size_t k = 1; k < n_held; k++)
-            if (!strcmp(held[k].soname, held[k - 1].soname) &&
-                !same_build(held[k].node, held[k - 1].node))
-                report_package(check, check->package, shown(check, held[k].soname),
-                               "'%s' and '%s' of the farm are both %s",
-                               shown(check, held[k - 1].name), shown(check, held[k].name),
-                               shown(check, held[k].soname));
-    }
+    each_part(check, collisions_of);
 }

@@ -53,6 +53,14 @@ static bool has_unknown_wrapper(const struct check *check)
     return !check->closure->live && *base == '.' && str_ends(base, "-wrapped");
 }
 
+/* Where a name was looked for. */
+static const char *in_vain(struct check *check, const char *name)
+{
+    return strchr(name, '/') ? "is a path from the working directory, and not there"
+                             : arena_printf(check->arena, "is in none of %zu run path directories",
+                                            check->n_components);
+}
+
 static void unresolved(struct check *check, const char *name, const struct lint_need *need)
 {
     const struct lint_object *o = check->object;
@@ -66,23 +74,22 @@ static void unresolved(struct check *check, const char *name, const struct lint_
         if (f)
             f->severity = SEVERITY_WARNING;
     } else if (o->user || is_started(o->object)) {
-        f = report_object(check, o, subject, "%s is in none of %zu run path directories", subject,
-                          check->n_components);
+        f = report_object(check, o, subject, "%s %s", subject, in_vain(check, name));
         if (f && has_unknown_wrapper(check)) {
             f->severity = SEVERITY_WARNING;
             f->confidence = CONFIDENCE_LIKELY;
         }
     } else {
         f = report_object(check, o, subject,
-                          "%s is in none of %zu run path directories; whoever loads this object "
-                          "must have it in memory already",
-                          subject, check->n_components);
+                          "%s %s; whoever loads this object must have it in memory already",
+                          subject, in_vain(check, name));
         if (f) {
             f->severity = SEVERITY_WARNING;
             f->confidence = CONFIDENCE_LIKELY;
         }
     }
-    where_looked(check, f);
+    if (!strchr(name, '/'))
+        where_looked(check, f);
 }
 
 void check_needed_unresolved(struct check *check)

@@ -6,6 +6,8 @@
 #include "loader/declared.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 /* Is `path` this directory, or below it? */
 static bool is_below(const char *path, const char *dir)
@@ -18,24 +20,64 @@ static bool is_below(const char *path, const char *dir)
 static const char *insecure_place(const char *path)
 {
     static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm", "/build", "/home"};
+    static const char builds[] = "/nix/var/nix/builds";
     const char *const *place;
 
     for_each (place, places)
         if (is_below(path, *place))
             return *place;
-    return NULL;
+    return is_below(path, builds) ? builds : NULL;
+}
+
+/* str_normal(), where there is something to be done. */
+static const char *normal_of(const struct check *check, const char *path)
+{
+    return strstr(path, "/.") || strstr(path, "//") ? str_normal(check->arena, path) : path;
+}
+
+/* Where others may write, of a path as it is written; a store that lies there is as safe as it is. */
+static const char *insecure_path(const struct check *check, const char *path)
+{
+    const char *normal = normal_of(check, path);
+
+    return *path == '/' && !closure_in_store(check->closure, normal) ? insecure_place(normal)
+                                                                     : NULL;
+}
+
+/* ... or of where it leads. */
+static const char *insecure(const struct check *check, const struct component *c)
+{
+    const char *place = insecure_path(check, c->expanded);
+
+    if (place || c->at.error || !check->closure->live) /* an index knows stores alone */
+        return place;
+    return insecure_path(check, world_path(check->arena, c->at.node));
+}
+
+static bool anyone_may_write(const struct component *c)
+{
+    return !c->at.error && c->at.node->kind == NODE_DIR && c->at.node->mode & S_IWOTH;
 }
 
 void check_runpath_insecure_dir(struct check *check)
 {
     for (size_t i = 0; i < check->n_components; i++) {
-        const char *path = check->component[i].expanded, *place = insecure_place(path);
+        const struct component *c = &check->component[i];
+        const char *path = shown(check, c->expanded), *place = insecure(check, c);
 
-        /* a store that lies there is as safe as the store is */
-        if (place && !closure_in_store(check->closure, path))
-            report_object(check, check->object, shown(check, path),
-                          "the run path names '%s', below %s", shown(check, path), place);
+        if (place)
+            report_object(check, check->object, path, "the run path names '%s', below %s", path,
+                          place);
+        else if (anyone_may_write(c))
+            report_object(check, check->object, path,
+                          "the run path names '%s', where anyone may write", path);
     }
+}
+
+/* Is it looked up from the working directory? $LIB and $PLATFORM stand for relative paths. */
+static bool is_relative(const char *text)
+{
+    return *text != '/' && !str_starts(text, "$ORIGIN") && !str_starts(text, "${ORIGIN}");
 }
 
 void check_runpath_empty_component(struct check *check)
@@ -46,7 +88,7 @@ void check_runpath_empty_component(struct check *check)
         if (*text == '\0')
             report_object(check, check->object, "",
                           "component %zu of the run path is empty: the working directory", i + 1);
-        else if (*text != '/' && *text != '$')
+        else if (is_relative(text))
             report_object(check, check->object, shown(check, text),
                           "the run path has the relative '%s'", shown(check, text));
     }
@@ -59,17 +101,28 @@ static bool is_allowed_place(const char *path)
            is_below(path, "/run/current-system");
 }
 
+/* A program that runs with the rights of its file's owner or group. */
+static bool is_set_id(const struct lint_object *object)
+{
+    return object->node->mode & (S_ISUID | S_ISGID);
+}
+
 void check_runpath_outside_store(struct check *check)
 {
     if (!check->object->package)
         return;
     for (size_t i = 0; i < check->n_components; i++) {
         const char *path = check->component[i].expanded;
+        const char *normal = normal_of(check, path);
+        struct finding *f;
 
-        if (*path == '/' && !closure_in_store(check->closure, path) && !is_allowed_place(path) &&
-            !insecure_place(path))
-            report_object(check, check->object, shown(check, path),
+        if (*path != '/' || closure_in_store(check->closure, normal) || is_allowed_place(normal) ||
+            insecure_place(normal))
+            continue;
+        f = report_object(check, check->object, shown(check, path),
                           "the run path names '%s', outside the store", shown(check, path));
+        if (f && is_set_id(check->object))
+            f->severity = SEVERITY_ERROR;
     }
 }
 
@@ -194,22 +247,65 @@ void check_runpath_dir_useless(struct check *check)
             evidence(check, f, "%s", check->component[i].expanded);
 }
 
+/* Of one text, in their order. */
+static int by_text(const void *a, const void *b)
+{
+    const struct component *x = *(const struct component *const *)a;
+    const struct component *y = *(const struct component *const *)b;
+    const int r = strcmp(x->expanded, y->expanded);
+
+    return r ? r : (x > y) - (x < y);
+}
+
+/* Of one directory, likewise. */
+static int by_node(const void *a, const void *b)
+{
+    const struct component *x = *(const struct component *const *)a;
+    const struct component *y = *(const struct component *const *)b;
+    const uintptr_t p = (uintptr_t)x->at.node, q = (uintptr_t)y->at.node;
+
+    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
+}
+
+static bool same_text(const struct component *a, const struct component *b)
+{
+    return !strcmp(a->expanded, b->expanded);
+}
+
+static bool same_node(const struct component *a, const struct component *b)
+{
+    return !a->at.error && !b->at.error && a->at.node == b->at.node;
+}
+
+/* Sorted, not each beside each: a run path can have as many components as a file has bytes. */
+static void duplicates(struct check *check, int (*order)(const void *a, const void *b),
+                       bool (*same)(const struct component *a, const struct component *b))
+{
+    const size_t n = check->n_components;
+    const struct component **list = arena_calloc(check->arena, n + 1, sizeof(*list));
+    const struct component *first;
+    struct finding *f;
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = &check->component[i];
+    qsort(list, n, sizeof(*list), order);
+    first = list[0];
+    for (size_t i = 1; i < n; i++) {
+        if (*list[i]->text == '\0' || !same(first, list[i])) {
+            first = list[i];
+            continue;
+        }
+        f = report_object(check, check->object, subject_path(check, list[i]->expanded),
+                          "the run path names '%s' twice", shown(check, list[i]->expanded));
+        evidence(check, f, "%s", first->text);
+        evidence(check, f, "%s", list[i]->text);
+    }
+}
+
 void check_runpath_duplicate(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++)
-        for (size_t k = 0; k < i; k++) {
-            const struct component *a = &check->component[k], *b = &check->component[i];
-            struct finding *f;
-
-            if (*b->text == '\0' || (strcmp(a->expanded, b->expanded) != 0 &&
-                                     (a->at.error || a->at.node != b->at.node)))
-                continue;
-            f = report_object(check, check->object, subject_path(check, b->expanded),
-                              "the run path names '%s' twice", shown(check, b->expanded));
-            evidence(check, f, "%s", a->text);
-            evidence(check, f, "%s", b->text);
-            break;
-        }
+    duplicates(check, by_text, same_text);
+    duplicates(check, by_node, same_node);
 }
 
 void check_runpath_not_in_references(struct check *check)
@@ -272,18 +368,35 @@ void check_runpath_literal_token(struct check *check)
     }
 }
 
+/* By its text, or by where it leads. */
+static bool is_of_stubs(const struct component *c)
+{
+    const struct node *node = c->at.error ? NULL : c->at.node;
+
+    while (node && !(node->name && !strcmp(node->name->text, "stubs")))
+        node = node->parent;
+    return node || str_ends(c->expanded, "/stubs") || strstr(c->expanded, "/stubs/");
+}
+
 void check_runpath_stub_dir(struct check *check)
 {
     for (size_t i = 0; i < check->n_components; i++) {
-        const char *path = check->component[i].expanded;
+        const struct component *c = &check->component[i];
 
-        if (str_ends(path, "/stubs") || strstr(path, "/stubs/"))
-            report_object(check, check->object, subject_path(check, path),
-                          "the run path names the directory of stubs '%s'", shown(check, path));
+        if (is_of_stubs(c))
+            report_object(check, check->object, subject_path(check, c->expanded),
+                          "the run path names the directory of stubs '%s'",
+                          shown(check, c->expanded));
     }
 }
 
 /* ---- two answers for one name */
+
+/* Without build ids two files of one size may be the same twice. */
+static bool may_be_equal(const struct node *a, const struct node *b)
+{
+    return a->size == b->size && !(a->object->build_id.bytes && b->object->build_id.bytes);
+}
 
 static void one_name(struct check *check, const char *name)
 {
@@ -304,6 +417,8 @@ static void one_name(struct check *check, const char *name)
                               "%s is in two run path directories: '%s' comes before '%s'",
                               shown(check, name), shown(check, first->expanded),
                               shown(check, check->component[i].expanded));
+            if (f && may_be_equal(taken, other))
+                f->confidence = CONFIDENCE_LIKELY;
             evidence(check, f, "%s", world_path(check->arena, taken));
             evidence(check, f, "%s", world_path(check->arena, other));
             return;

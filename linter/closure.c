@@ -57,6 +57,12 @@ void closure_add_store(struct closure *closure, const char *path)
     closure->store[closure->n_stores++] = arena_strdup(&closure->arena, path);
 }
 
+static bool is_dots(const char *name)
+{
+    return !strncmp(name, "./", 2) || !strncmp(name, "../", 3) || !strcmp(name, ".") ||
+           !strcmp(name, "..");
+}
+
 /* What follows a store's slash; NULL: the path is in no store. */
 static const char *below_store(const struct closure *closure, const char *path,
                                const char **ret_store)
@@ -64,7 +70,8 @@ static const char *below_store(const struct closure *closure, const char *path,
     for (size_t i = 0; i < closure->n_stores; i++) {
         const size_t len = strlen(closure->store[i]);
 
-        if (!strncmp(path, closure->store[i], len) && path[len] == '/' && path[len + 1]) {
+        if (!strncmp(path, closure->store[i], len) && path[len] == '/' && path[len + 1] &&
+            !is_dots(path + len + 1)) {
             if (ret_store)
                 *ret_store = closure->store[i];
             return path + len + 1;

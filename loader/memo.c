@@ -68,37 +68,10 @@ struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir,
     return dir->at[cap];
 }
 
-/* Lexical normalisation, as secure mode does it: "." and ".." resolved, one slash at the end. */
-static const char *normalised(struct arena *arena, const char *path)
-{
-    struct str out = {.arena = arena};
-
-    str_add(&out, "/");
-    while (*path) {
-        const size_t slashes = strspn(path, "/"), len = strcspn(path + slashes, "/");
-        const char *part = path + slashes;
-
-        path = part + len;
-        if (len == 0 || (len == 1 && *part == '.'))
-            continue;
-        if (len == 2 && part[0] == '.' && part[1] == '.') {
-            if (out.len > 1)
-                out.len--;
-            while (out.len > 1 && out.text[out.len - 1] != '/')
-                out.len--;
-            out.text[out.len] = '\0';
-            continue;
-        }
-        str_add_n(&out, part, len);
-        str_add(&out, "/");
-    }
-    return out.text;
-}
-
 static bool trusted(const struct setup *setup, const char *path)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
-    const char *normal = normalised(&scratch, path);
+    const char *normal = str_normal(&scratch, path);
 
     for (size_t i = 0; i < setup->profile.n_system_dirs; i++)
         if (str_starts(normal, setup->profile.system_dirs[i]))
@@ -123,7 +96,7 @@ const char *text_expand(struct loader *loader, struct arena *arena, const char *
         if (!trusted(setup, expanded))
             return NULL;
         if (setup->profile.normalises)
-            return normalised(arena, expanded);
+            return str_normal(arena, expanded);
     }
     return expanded;
 }

@@ -61,7 +61,7 @@ bool tree_tag(const char *name, int64_t *ret_tag);
  *
  *	dir     /w 700
  *	program /bin/app needed=liba.so runpath=/s/a/lib [interp=/lib64/ld-linux-x86-64.so.2]
- *	library /s/a/lib/liba.so soname=liba.so needed=libc.so flags_1=0x800 machine=aarch64
+ *	library /s/a/lib/liba.so soname=liba.so needed=libc.so flags_1=0x800 machine=aarch64 mode=4755
  *	library /lib/ld.so soname=ld-linux-x86-64.so.2 string=2.36 string=/lib/	(constants)
  *	library /s/a/lib/libb.so import=dlopen string=libc.so.1 dlopen=[{"soname":["libd.so.1"]}]
  *	library /s/a/lib/libc.so version=libd.so:V1 version=V2 stack=exec trailing=5000

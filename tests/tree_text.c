@@ -172,15 +172,18 @@ static int add_elf(const struct line *line, struct tree *tree, struct err *err)
 {
     const bool program = !strcmp(line->word[0], "program");
     struct elf_spec *spec = arena_alloc(tree->arena, sizeof(*spec));
+    struct entry *entry = tree_add_elf(tree, line->word[1], spec);
 
     *spec = program ? elf_program("/lib64/ld-linux-x86-64.so.2") : elf_library();
     for (size_t i = 2; i < line->n; i++) {
-        const int r = set_field(line, line->word[i], spec, err);
+        const bool is_mode = !strncmp(line->word[i], "mode=", 5);
+        const int r = is_mode ? 0 : set_field(line, line->word[i], spec, err);
 
         if (r < 0)
             return r;
+        if (is_mode)
+            entry->mode = (uint32_t)strtoul(line->word[i] + 5, NULL, 8);
     }
-    tree_add_elf(tree, line->word[1], spec);
     return 0;
 }
 

@@ -187,7 +187,8 @@ def stripped(n):
 
 
 def lint(n, program):
-    done = run(os.path.join(n.store.build, "stormlint"), "lint", "--format", "json", program)
+    done = run(os.path.join(n.store.build, "stormlint"), "lint", "--rule", "all", "--format",
+               "json", program)
     return [f["rule"] for f in json.loads(done.stdout)["findings"] if "note" in f["rule"]]
 
 

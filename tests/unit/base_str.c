@@ -91,6 +91,8 @@ static void test_join(void **state UNUSED)
     assert_string_equal(str_join(&arena, "/a", "b"), "/a/b");
     assert_string_equal(str_join(&arena, "/a/", "b"), "/a/b");
     assert_string_equal(str_join(&arena, "/", "b"), "/b");
+    assert_string_equal(str_normal(&arena, "/a//./b/../c"), "/a/c/");
+    assert_string_equal(str_normal(&arena, "/../.."), "/");
     assert_string_equal(str_join(&arena, "", "b"), "b");
     assert_string_equal(str_join(&arena, "/a", "/b"), "/b");
 }
