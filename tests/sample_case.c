@@ -177,6 +177,20 @@ static const char **texts_of(struct arena *arena, const json_t *list, size_t fro
     return text;
 }
 
+/* The program that a record describes, with code that makes its dlopens. */
+static void make_dlopener(struct sample *s, const char *const *names)
+{
+    struct entry *program = tree_find(&s->tree, s->program);
+    struct elf_spec *spec = arena_alloc(s->arena, sizeof(*spec));
+
+    if (!program || !program->elf)
+        return;
+    *spec = elf_dlopener(s->arena, s->interp, names, s->n_dlopens);
+    spec->dynamic = program->elf->dynamic;
+    spec->n_dynamic = program->elf->n_dynamic;
+    program->elf = spec;
+}
+
 int sample_of_record(const struct judge *judge, const json_t *record, struct arena *arena,
                      struct sample *ret_sample, struct err *err)
 {
@@ -201,6 +215,8 @@ int sample_of_record(const struct judge *judge, const json_t *record, struct are
     s.dlopens = arena_calloc(arena, s.n_dlopens + 1, sizeof(*s.dlopens));
     for (size_t i = 0; i < s.n_dlopens; i++)
         s.dlopens[i] = (struct dlopen_call){.name = names[i], .caller = caller};
+    if (s.n_dlopens && !caller)
+        make_dlopener(&s, names);
     for (size_t i = 0; i < s.tree.n_entries; i++) {
         struct entry *entry = &s.tree.entry[i];
 
