@@ -364,6 +364,7 @@ static int run(int argc, char **argv)
     int r = 0, code = EXIT_FINE;
 
     options_parse(&argp, argc, argv, &o);
+    options_place(&o.common);
     if (o.cost)
         c.view.probe_us = probe_cost(o.cost);
     if (o.policy && policy_read(o.policy, &c.arena, &policy, &err) < 0) {

@@ -139,6 +139,7 @@ static int print_table(struct criteria_options *o, const struct policy *policy, 
     const char **path = &o->table;
     int r;
 
+    o->table = options_placed(&o->common, o->table);
     if (options_is_live(&o->common, o->table)) {
         CLEANUP(setting_release) struct setting setting = {0};
 

@@ -333,6 +333,7 @@ static int run(int argc, char **argv)
     size_t i;
 
     options_parse(&argp, argc, argv, &o);
+    options_place(&o.common);
     if (read_policy(&o, &arena, &policy, &err) < 0) {
         log_error("%s", err.text);
         options_release(&o.common);

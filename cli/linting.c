@@ -113,6 +113,7 @@ int linting_open(struct options *options, bool whole, struct linting *ret_lintin
 
     if (!options->cpu)
         options->cpu = CPU_POLICY;
+    options_place(options);
     options->cwd = "/"; /* a closure has no working directory: two machines must find the same */
     for (size_t i = 0; i < options->n_args; i++)
         n_live += options_is_live(options, options->arg[i]);

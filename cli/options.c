@@ -251,6 +251,25 @@ const char *options_absolute(struct arena *arena, const char *path)
     return str_join(arena, here, path);
 }
 
+const char *options_placed(struct options *options, const char *arg)
+{
+    const char *base = options->cwd ? options->cwd : options->root ? "/" : NULL;
+
+    if (*arg == '/' || !options_is_live(options, arg))
+        return arg;
+    while (arg[0] == '.' && arg[1] == '/')
+        arg += 2 + strspn(arg + 2, "/");
+    if (*arg == '\0')
+        arg = ".";
+    return base ? str_join(&options->arena, base, arg) : options_absolute(&options->arena, arg);
+}
+
+void options_place(struct options *options)
+{
+    for (size_t i = 0; i < options->n_args; i++)
+        options->arg[i] = options_placed(options, options->arg[i]);
+}
+
 void setting_enter(struct setting *setting, const char *cwd)
 {
     cwd = cwd ? str_join(&setting->arena, setting->cwd, cwd) : setting->home;

@@ -50,6 +50,16 @@ void options_release(struct options *options);
 /* True when `arg` names a file to be read as it is now: it has a slash, and no --db is given. */
 bool options_is_live(const struct options *options, const char *arg);
 
+/*
+ * A live argument as an absolute path, for who looks at it from another directory than it was given
+ * in: a relative one starts at --cwd, else in another root at its top, else where we are. What is
+ * not live stays. In the options' arena.
+ */
+const char *options_placed(struct options *options, const char *arg);
+
+/* The same with all arguments. */
+void options_place(struct options *options);
+
 /* The index: --db, else $STORMLINT_DB, else the cache directory's. In the options' arena. */
 const char *options_db(struct options *options);
 
