@@ -1,6 +1,7 @@
 #include "linter/check.h"
 
 #include "base/str.h"
+#include "scanner/ldso.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -231,23 +232,12 @@ static void find_ldso(struct lint *lint)
 static const char *ldso_in_run_path(struct lint *lint, struct check *check,
                                     const struct lint_object *object)
 {
-    static const char *const names[] = {
-        "ld-linux-x86-64.so.2",
-        "ld-linux-aarch64.so.1",
-        "ld-linux.so.2",
-        "ld64.so.2",
-        "ld-linux-riscv64-lp64d.so.1",
-        "ld-linux-armhf.so.3",
-        "ld-musl-x86_64.so.1",
-        "ld-musl-aarch64.so.1",
-        "ld64.so.1",
-    };
     struct component *component;
     const size_t n = components(check, object, &component);
     const char *const *name;
 
     for (size_t i = 0; i < n; i++)
-        for_each (name, names) {
+        for (name = ldso_names(); *name; name++) {
             struct node *node = component_find(check, &component[i], *name);
             const struct object *ldso = node ? world_object(lint->closure->world, node) : NULL;
 

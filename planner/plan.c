@@ -20,9 +20,10 @@ static const char *system_of(const struct object *object)
         uint16_t machine;
         const char *system;
     } rows[] = {
-        {EM_X86_64, "x86_64-linux"}, {EM_386, "i686-linux"},      {EM_AARCH64, "aarch64-linux"},
-        {EM_ARM, "armv7l-linux"},    {EM_RISCV, "riscv64-linux"}, {EM_PPC64, "powerpc64le-linux"},
-        {EM_S390, "s390x-linux"},
+        {EM_X86_64, "x86_64-linux"},   {EM_386, "i686-linux"},
+        {EM_AARCH64, "aarch64-linux"}, {EM_ARM, "armv7l-linux"},
+        {EM_RISCV, "riscv64-linux"},   {EM_PPC64, "powerpc64le-linux"},
+        {EM_S390, "s390x-linux"},      {EM_LOONGARCH, "loongarch64-linux"},
     };
     size_t i;
 

@@ -4,6 +4,7 @@
 #include "planner/plugins.h"
 #include "planner/rules.h"
 #include "planner/simulate.h"
+#include "scanner/ldso.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -266,18 +267,13 @@ bool name_set_has(const struct name_set *set, const char *name)
 static const char *loader_beside(struct world *world, struct arena *arena,
                                  const struct object *object)
 {
-    static const char *const names[] = {
-        "ld-linux-x86-64.so.2",        "ld-musl-x86_64.so.1", "ld-linux-aarch64.so.1",
-        "ld-musl-aarch64.so.1",        "ld-linux.so.2",       "ld-linux-armhf.so.3",
-        "ld-linux-riscv64-lp64d.so.1",
-    };
     const char *const *name;
     const char **component, *path;
     size_t n = run_path_split(arena, object->runpath ? object->runpath : object->rpath, &component);
     size_t i;
 
     for (i = 0; i < n; i++)
-        for_each (name, names) {
+        for (name = ldso_names(); *name; name++) {
             struct place at;
             const struct object *found;
 

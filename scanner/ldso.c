@@ -341,3 +341,28 @@ const struct ldso *ldso_read(struct arena *arena, const struct object *object,
     ldso->source = ldso->version ? "file" : NULL;
     return ldso;
 }
+
+const char *const *ldso_names(void)
+{
+    static const char *const names[] = {
+        "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+        "ld-linux.so.2",
+        "ld-linux-armhf.so.3",
+        "ld-linux-riscv64-lp64d.so.1",
+        "ld64.so.2",
+        "ld64.so.1",
+        "ld-linux-loongarch-lp64d.so.1",
+        "ld-musl-x86_64.so.1",
+        "ld-musl-aarch64.so.1",
+        "ld-musl-i386.so.1",
+        "ld-musl-armhf.so.1",
+        "ld-musl-riscv64.so.1",
+        "ld-musl-powerpc64le.so.1",
+        "ld-musl-s390x.so.1",
+        "ld-musl-loongarch64.so.1",
+        NULL,
+    };
+
+    return names;
+}

@@ -18,3 +18,9 @@ bool ldso_candidate(const struct object *object);
  */
 const struct ldso *ldso_read(struct arena *arena, const struct object *object,
                              const unsigned char *bytes, size_t len);
+
+/*
+ * What loaders are called where a C library has them in its own directory; ends with NULL. Their
+ * machine is not told by the name: glibc calls two of them alike.
+ */
+const char *const *ldso_names(void);

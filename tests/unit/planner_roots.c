@@ -132,6 +132,41 @@ static void a_library_gets_scope_own_or_nothing(void **state UNUSED)
     store_free(store);
 }
 
+/* Every machine's libraries have plans: the loader in their run path is known by its name. */
+static void the_loaders_of_all_machines_are_known(void **state UNUSED)
+{
+    static const struct {
+        uint16_t machine;
+        const char *loader;
+    } rows[] = {
+        {EM_AARCH64, "ld-linux-aarch64.so.1"},
+        {EM_RISCV, "ld-linux-riscv64-lp64d.so.1"},
+        {EM_PPC64, "ld64.so.2"},
+        {EM_S390, "ld64.so.1"},
+        {EM_LOONGARCH, "ld-linux-loongarch-lp64d.so.1"},
+        {EM_RISCV, "ld-musl-riscv64.so.1"},
+        {EM_PPC64, "ld-musl-powerpc64le.so.1"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct store *store = store_new();
+        const struct store_object objects[] = {
+            {arena_printf(&store->arena, "libc/lib/%s", rows[i].loader),
+             .machine = rows[i].machine},
+            {"z/lib/libz.so", .machine = rows[i].machine},
+            {"plug/lib/libplug.so", .needed = "libz.so", .run_path = "@z/lib:@libc/lib",
+             .machine = rows[i].machine},
+        };
+        struct plan plan;
+
+        store_add(store, objects, ARRAY_LEN(objects));
+        plan_package(store, NULL, &plan);
+        if (plan.n_objects != 1 || !strcmp(plan.key.system, "unknown"))
+            fail_msg("%s: %zu objects, %s", rows[i].loader, plan.n_objects, plan.key.system);
+        store_free(store);
+    }
+}
+
 /* Nothing is known of who loads it, and a plan of nothing would say that nothing is to be done. */
 static void libraries_that_lead_to_no_loader_have_no_plan(void **state UNUSED)
 {
@@ -306,6 +341,7 @@ static void probes_have_a_price(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loaders_of_all_machines_are_known),
         cmocka_unit_test(a_package_too_large_is_refused),
         cmocka_unit_test(a_plugin_is_lifted_and_keeps_its_interpreter_to_itself),
         cmocka_unit_test(a_library_gets_scope_own_or_nothing),
