@@ -106,6 +106,7 @@ struct comparing {
     size_t n, n_rows;
     struct arena arena;
     bool quiet, printed;
+    int code; /* of the first program that could not be compared; EXIT_FINE */
 };
 
 /* Add to the totals; a method that is not possible leaves the program as built. */
@@ -116,10 +117,9 @@ static void add_totals(struct comparing *c, const struct comparison *one)
 
     for (i = 0; i < one->n_rows; i++) {
         const struct comparison_row *row = &one->row[i];
-        const bool broken = i < N_METHODS && one->decision.option[i].standing == STANDING_FAILED;
 
         c->name[i] = row->name ? arena_strdup(&c->arena, row->name) : "";
-        storm_add(&c->total[i], row->known && !broken ? &row->after : built);
+        storm_add(&c->total[i], row->known && !row->breaks ? &row->after : built);
         if (i < N_METHODS && one->decision.option[i].standing == STANDING_CHOSEN)
             storm_add(&c->chosen, &row->after);
     }
@@ -234,6 +234,19 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
     return r;
 }
 
+/* One that cannot be compared leaves the others their answers. */
+static void compare_next(struct comparing *c, struct subject_query *query, const char *path)
+{
+    struct err err;
+    int r = compare_one(c, query, path, &err);
+
+    if (r == 0)
+        return;
+    log_error("%s", err.text);
+    if (c->code == EXIT_FINE)
+        c->code = setting_failure(r);
+}
+
 /* ---- the article */
 
 static int compare_article(struct comparing *c, struct err *err)
@@ -306,7 +319,7 @@ static int compare_index(struct comparing *c, struct err *err)
                                       .env = o->env,
                                       .n_env = o->n_env};
 
-        r = compare_one(c, &query, all.path[i], err);
+        compare_next(c, &query, all.path[i]);
     }
     return r;
 }
@@ -318,7 +331,7 @@ static int compare_live(struct comparing *c, struct err *err)
     int r = setting_live(o, &setting, err);
     size_t i;
 
-    for (i = 0; i < o->n_args && r == 0; i++) {
+    for (i = 0; r == 0 && i < o->n_args; i++) {
         struct subject_query query = {.world = setting.world,
                                       .policy = c->policy,
                                       .cpu = o->cpu,
@@ -327,7 +340,7 @@ static int compare_live(struct comparing *c, struct err *err)
                                       .n_env = o->n_env};
 
         if (options_is_live(o, o->arg[i]))
-            r = compare_one(c, &query, o->arg[i], err);
+            compare_next(c, &query, o->arg[i]);
     }
     return r;
 }
@@ -361,7 +374,7 @@ static int run(int argc, char **argv)
     struct policy policy = *policy_default();
     struct comparing c = {.options = &o, .policy = &policy, .view = {.to = stdout, .probe_us = -1}};
     struct err err = {0};
-    int r = 0, code = EXIT_FINE;
+    int r = 0, code;
 
     options_parse(&argp, argc, argv, &o);
     options_place(&o.common);
@@ -373,10 +386,13 @@ static int run(int argc, char **argv)
     } else if ((r = compare_all(&c, &err)) < 0) {
         log_error("%s", err.text);
         code = setting_failure(r);
-    } else if (c.n > 1 && !o.common.json) {
-        if (!c.quiet || o.article)
-            putchar('\n');
-        print_totals(&c);
+    } else {
+        code = c.code;
+        if (c.n > 1 && !o.common.json) {
+            if (!c.quiet || o.article)
+                putchar('\n');
+            print_totals(&c);
+        }
     }
     arena_release(&c.arena);
     options_release(&o.common);

@@ -50,6 +50,7 @@ static void answer(const struct subject *s, struct comparison_row *row, enum met
     const struct edits_cost cost = edits_cost(s, edits);
 
     row->known = true;
+    row->breaks = v->fails;
     row->after = v->after[s->policy_level];
     row->dlopen = v->declared_after;
     row->bytes = cost.bytes;
@@ -191,6 +192,7 @@ static int add_cache(struct comparison *c, const struct subject *s, const struct
         return r == -ENOTSUP ? 0 : r;
     }
     row->known = true;
+    row->breaks = !t.same || (s->policy->overrides && !t.overrides);
     row->after = t.after;
     row->dlopen = t.dlopen;
     row->bytes = t.bytes;
@@ -256,9 +258,18 @@ static void add_static(struct comparison *c, const struct subject *s,
 
 /* ---- farms for all */
 
+/* A farm that several share is counted as often: no more than this is taken. */
+static void add_cost(struct comparison_row *row, const struct subject *s, const struct edits *edits)
+{
+    const struct edits_cost cost = edits_cost(s, edits);
+
+    row->bytes += cost.bytes;
+    row->inodes += cost.inodes;
+}
+
 /* A farm for one library, where one is possible; what cannot have one stays as built. */
 static int lay_farm(const struct subject *s, const char *path, struct rig *rig, struct arena *arena,
-                    size_t *n, struct err *err)
+                    struct comparison_row *row, size_t *n, struct err *err)
 {
     const struct subject_query query = {.world = s->base,
                                         .policy = s->policy,
@@ -278,6 +289,7 @@ static int lay_farm(const struct subject *s, const char *path, struct rig *rig, 
             ? 0
             : strategy_propose(strategy_of(METHOD_FARM_OWN), &library, &edits, &why_not, err);
     if (r == 0 && !why_not && edits.n) {
+        add_cost(row, &library, &edits);
         r = edits_apply(&edits, rig->world, arena, err);
         ++*n;
     }
@@ -298,9 +310,11 @@ static int add_farms(struct comparison *c, const struct subject *s, struct err *
 
     if (r < 0)
         return r;
+    if (own->judged)
+        add_cost(row, s, &own->edits);
     for (i = 1; i < s->trace->n_loaded && r == 0; i++)
         if (s->trace->loaded[i].node && !s->trace->loaded[i].object->ldso)
-            r = lay_farm(s, world_path(&scratch, s->trace->loaded[i].node), &rig, &scratch, &n,
+            r = lay_farm(s, world_path(&scratch, s->trace->loaded[i].node), &rig, &scratch, row, &n,
                          err);
     if (r == 0)
         r = rig_start(&rig, &as_is, s->policy_level, &run, err);

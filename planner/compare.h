@@ -29,6 +29,7 @@ extern const char *const compare_columns[N_COLUMNS];
 struct comparison_row {
     const char *name;              /* "farm lifted", "shrink" */
     bool known;                    /* there are totals */
+    bool breaks;                   /* a criterion that the policy asks for fails */
     struct storm after;            /* start-up, on the policy's CPU */
     struct storm dlopen;           /* declared dlopens */
     uint64_t bytes, inodes;        /* what it takes */

@@ -320,6 +320,8 @@ static void the_articles_shapes(void **state UNUSED)
         assert_string_equal(c.row[c.n_rows - 1].name, "farms for all");
         assert_true(c.row[c.n_rows - 1].known && all < own / 2 && all >= lifted);
         assert_int_equal(lifted, 2);
+        assert_true(c.row[c.n_rows - 1].inodes > c.row[METHOD_FARM_OWN].inodes);
+        assert_true(c.row[c.n_rows - 1].bytes > c.row[METHOD_FARM_OWN].bytes);
         subject_release(&s);
         article_close(query.world);
     }
