@@ -60,6 +60,7 @@ static struct findings findings_of(const struct report *report)
 
     for (size_t i = 0; i < a->n_findings; i++) {
         const struct audit_finding *f = &a->finding[i];
+        const size_t key = strcspn(f->identity, ">"); /* "key>subject" */
         struct finding *out;
 
         if (!rule_find(f->rule))
@@ -70,7 +71,8 @@ static struct findings findings_of(const struct report *report)
                                 .confidence = confidence_of(f),
                                 .path = f->path,
                                 .package = f->package,
-                                .key = f->identity,
+                                .key = arena_strndup(report->arena, f->identity, key),
+                                .subject = f->identity[key] ? f->identity + key + 1 : NULL,
                                 .message = f->message,
                                 .evidence = f->evidence,
                                 .n_evidence = f->n_evidence,
@@ -84,15 +86,30 @@ static struct findings findings_of(const struct report *report)
     return all;
 }
 
+/* The rules that could not be asked. */
+static size_t unasked_of(const struct report *report, const struct rule ***ret_rule)
+{
+    const struct audit *a = report->audit;
+    size_t n = 0;
+
+    *ret_rule = arena_calloc(report->arena, a->n_unasked + 1, sizeof(const struct rule *));
+    for (size_t i = 0; i < a->n_unasked; i++)
+        if (rule_find(a->unasked[i]))
+            (*ret_rule)[n++] = rule_find(a->unasked[i]);
+    return n;
+}
+
 static int write_sarif(const struct report *report, FILE *to, struct err *err)
 {
-    const struct lint_result result = {.findings = findings_of(report),
-                                       .incomplete = report->audit->incomplete};
+    struct lint_result result = {.findings = findings_of(report),
+                                 .incomplete = report->audit->incomplete};
     const struct lint_report lint = {.result = &result,
                                      .cpu = report->audit->cpu,
                                      .name = report->audit->name,
                                      .fail_on = SEVERITY_ERROR,
                                      .arena = report->arena};
+
+    result.n_unasked = unasked_of(report, &result.unasked);
 
     return format_sarif(&lint, to, err);
 }
@@ -113,13 +130,16 @@ static int copy_audit(const struct report *report, FILE *to, struct err *err)
     FILE *from = fopen(report->file, "re");
     char block[65536];
     size_t n;
+    int r = 0;
 
     if (!from)
         return err_set(err, errno, "'%s': %s", report->file, strerror(errno));
     while ((n = fread(block, 1, sizeof(block), from)) > 0 && fwrite(block, 1, n, to) == n)
         ;
+    if (ferror(from))
+        r = err_set(err, EIO, "'%s': cannot be read", report->file);
     (void)fclose(from);
-    return 0;
+    return r;
 }
 
 /* A path as Hydra wants it: in quotes when there are blanks in it. */
@@ -172,19 +192,25 @@ static int write_failed(const struct report *report, FILE *to, struct err *err)
 
 /* ---- all of them */
 
+/* Beside its place first: what is read may lie there, and what lies there is whole. */
 static int write_one(const struct report *report, const char *name,
                      int (*write)(const struct report *report, FILE *to, struct err *err),
                      struct err *err)
 {
     const char *path = str_join(report->arena, report->dir, name);
-    FILE *to = fopen(path, "we");
+    const char *beside = arena_printf(report->arena, "%s.new", path);
+    FILE *to = fopen(beside, "we");
     int r;
 
     if (!to)
-        return err_set(err, errno, "'%s': %s", path, strerror(errno));
+        return err_set(err, errno, "'%s': %s", beside, strerror(errno));
     r = write(report, to, err);
     if ((ferror(to) | fclose(to)) && r == 0)
-        r = err_set(err, EIO, "'%s': cannot be written", path);
+        r = err_set(err, EIO, "'%s': cannot be written", beside);
+    if (r == 0 && rename(beside, path) < 0)
+        r = err_set(err, errno, "'%s': %s", path, strerror(errno));
+    if (r < 0)
+        (void)unlink(beside);
     return r;
 }
 
