@@ -61,18 +61,25 @@ struct matched {
     void *data;
 };
 
-/* One key's rows of both lists: those of one version, then whatever is left, in order. */
+/*
+ * One key's rows of both lists, sorted by version: those of one version, then whatever is left, in
+ * order.
+ */
 static void match_key(struct row *a, size_t n_a, struct row *b, size_t n_b,
                       const struct matched *to)
 {
-    size_t i, k;
+    size_t i = 0, k = 0;
 
-    for (i = 0; i < n_a; i++)
-        for (k = 0; k < n_b && !a[i].used; k++)
-            if (!b[k].used && !strcmp(a[i].version, b[k].version)) {
-                a[i].used = b[k].used = true;
-                to->each(to->data, a[i].at, b[k].at);
-            }
+    while (i < n_a && k < n_b) {
+        const int order = strcmp(a[i].version, b[k].version);
+
+        if (order == 0) {
+            a[i].used = b[k].used = true;
+            to->each(to->data, a[i].at, b[k].at);
+        }
+        i += order <= 0;
+        k += order >= 0;
+    }
     for (i = k = 0; i < n_a || k < n_b;) {
         if (i < n_a && a[i].used) {
             i++;

@@ -117,7 +117,8 @@ static void text_totals(const struct diff *d, FILE *to, struct arena *arena)
 {
     fprintf(to, "%s -> %s\n", str_escape(arena, d->a->name), str_escape(arena, d->b->name));
     if (strcmp(d->a->cpu, d->b->cpu) != 0)
-        fprintf(to, "on different CPUs (%s, %s): calls cannot be compared\n", d->a->cpu, d->b->cpu);
+        fprintf(to, "on different CPUs (%s, %s): calls cannot be compared\n",
+                str_escape(arena, d->a->cpu), str_escape(arena, d->b->cpu));
     if (d->a->model != d->b->model)
         fprintf(to, "by different loader models (%lld, %lld): calls may differ for that reason\n",
                 (long long)d->a->model, (long long)d->b->model);
@@ -176,8 +177,9 @@ static void text_findings(const char *word, const struct audit_finding *const *i
 
         n = i && same_kind(f, item[i - 1]) ? n + 1 : 1;
         if (n <= TEXT_FINDINGS)
-            fprintf(to, "  %s %s[%s] %s: %s\n", word, severity_name(f->severity), f->code,
-                    str_escape(arena, f->identity), str_escape(arena, f->message));
+            fprintf(to, "  %s %s[%s] %s: %s\n", word, severity_name(f->severity),
+                    str_escape(arena, f->code), str_escape(arena, f->identity),
+                    str_escape(arena, f->message));
         if (i + 1 == n_items || !same_kind(f, item[i + 1]))
             text_more(n, TEXT_FINDINGS, to);
     }
@@ -205,8 +207,8 @@ void diff_text(const struct diff *diff, FILE *to, struct arena *arena)
 
 /* ---- Markdown */
 
-/* In a table's cell: no bars, no back-quotes. */
-static const char *cell(const char *text, struct arena *arena)
+/* As code, in a table, too: no bars, no back-quotes. */
+static const char *code(const char *text, struct arena *arena)
 {
     char *out = arena_strdup(arena, str_escape(arena, text));
 
@@ -223,10 +225,26 @@ static const char *whom(const struct origin *origin, struct arena *arena)
 
     str_add(&out, "");
     for (size_t i = 0; origin && i < origin->n_maintainers; i++) {
-        const char *name = cell(origin->maintainer[i], arena), *address = strstr(name, " <");
+        const char *name = code(origin->maintainer[i], arena), *address = strstr(name, " <");
 
         str_printf(&out, "%s`%.*s`", i ? ", " : " of ",
                    (int)(address ? address - name : (ptrdiff_t)strlen(name)), name);
+    }
+    return out.text;
+}
+
+/* As a sentence: no markup, links, images or people called are made of what names hold. */
+static const char *prose(const char *text, struct arena *arena)
+{
+    struct str out = {.arena = arena};
+
+    if (strchr(text, '@')) /* a backslash keeps nobody from being called */
+        return arena_printf(arena, "`%s`", code(text, arena));
+    str_add(&out, "");
+    for (text = str_escape(arena, text); *text; text++) {
+        if (strchr("\\`*_[]<>!|#~&", *text))
+            str_add(&out, "\\");
+        str_add_n(&out, text, 1);
     }
     return out.text;
 }
@@ -246,7 +264,7 @@ static void markdown_programs(const struct diff *d, FILE *to, struct arena *aren
         if (p->change >= CHANGE_ADDED)
             continue;
         n++;
-        fprintf(to, "| `%s`%s | %s → %s | %s |\n", cell(either(p)->key, arena),
+        fprintf(to, "| `%s`%s | %s → %s | %s |\n", code(either(p)->key, arena),
                 whom(either(p)->origin, arena), calls(p->before, arena), calls(p->after, arena),
                 change_name(p->change));
     }
@@ -262,8 +280,8 @@ static void markdown_findings(const struct diff *d, FILE *to, struct arena *aren
         fputs("\nNew findings:\n\n", to);
     for (size_t i = 0; i < n; i++)
         fprintf(to, "- **%s** %s `%s`%s: %s\n", severity_name(d->new_finding[i]->severity),
-                d->new_finding[i]->rule, cell(d->new_finding[i]->identity, arena),
-                whom(d->new_finding[i]->origin, arena), cell(d->new_finding[i]->message, arena));
+                prose(d->new_finding[i]->rule, arena), code(d->new_finding[i]->identity, arena),
+                whom(d->new_finding[i]->origin, arena), prose(d->new_finding[i]->message, arena));
     if (d->n_new > n)
         fprintf(to, "\n%zu of %zu are shown.\n", n, d->n_new);
 }

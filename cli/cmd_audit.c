@@ -78,6 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case OPT_BUDGET:
         a->budget = number("--probe-budget", arg, state);
+        if (a->budget == 0)
+            argp_error(state, "--probe-budget wants a number above 0");
         break;
     case OPT_PROGRESS:
         a->lines = progress_lines((int)(number("--progress-fd", arg, state) & 1023));
