@@ -1,5 +1,7 @@
 #include "audit/audit.h"
 
+#include "base/str.h"
+
 #include <string.h>
 
 uint64_t audit_failed(const struct audit *audit)
@@ -21,6 +23,11 @@ uint64_t audit_failed_after(const struct audit *audit)
         n += storm_failed(p->plan ? &p->plan->after : &p->storm);
     }
     return n;
+}
+
+bool audit_starts(const struct audit_program *program)
+{
+    return !strcmp(program->exit, "ok") || str_starts(program->exit, "not dynamic");
 }
 
 bool audit_is_offender(const struct audit *audit, const struct audit_program *program)

@@ -103,6 +103,8 @@ bool audit_is_one(const char *path);
 uint64_t audit_failed(const struct audit *audit);
 /* The same with the plans carried out: what is not planned stays as it is. */
 uint64_t audit_failed_after(const struct audit *audit);
+/* Does it start, or ask for no loader? */
+bool audit_starts(const struct audit_program *program);
 /* Is a program's start over the audit's budget of failed opens? */
 bool audit_is_offender(const struct audit *audit, const struct audit_program *program);
 size_t audit_count(const struct audit *audit, enum severity severity);

@@ -127,11 +127,6 @@ struct making {
     struct arena *arena;
 };
 
-static bool starts(const struct audit_program *p)
-{
-    return !strcmp(p->exit, "ok") || str_starts(p->exit, "not dynamic");
-}
-
 static bool is_much(const struct diff_limits *limits, uint64_t from, uint64_t to)
 {
     return to >= from + limits->min_calls &&
@@ -149,8 +144,8 @@ static enum change change_of(const struct making *m, const struct audit_program 
         return CHANGE_REMOVED;
     if (!before)
         return audit_is_offender(d->b, after) ? CHANGE_NEW_OFFENDER : CHANGE_ADDED;
-    if (starts(before) != starts(after))
-        return starts(before) ? CHANGE_BROKEN : CHANGE_REPAIRED;
+    if (audit_starts(before) != audit_starts(after))
+        return audit_starts(before) ? CHANGE_BROKEN : CHANGE_REPAIRED;
     if (audit_is_offender(d->b, after) && !audit_is_offender(d->b, before))
         return CHANGE_NEW_OFFENDER;
     if (!audit_is_offender(d->b, after) && audit_is_offender(d->b, before))

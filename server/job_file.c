@@ -1,5 +1,6 @@
 /* Jobs as files: each is replaced whole, so that a service that was killed finds them as they were. */
 #include "base/log.h"
+#include "base/str.h"
 #include "server/job_private.h"
 
 #include <errno.h>
@@ -87,6 +88,7 @@ static json_t *object_job_value(const json_t *json, const char *key)
 
 struct job *job_load(const struct jobs *jobs, int64_t id)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
     char path[JOB_PATH_MAX];
     struct job *job;
     const char *state, *error, *audit;
@@ -110,7 +112,7 @@ struct job *job_load(const struct jobs *jobs, int64_t id)
     job->order = object_job_value(json, "order");
     job->result = object_job_value(json, "result");
     error = json_string_value(json_object_get(json, "error"));
-    job->error = error ? strdup(error) : NULL;
+    job->error = error ? strdup(str_unescape(&scratch, error)) : NULL;
     audit = json_string_value(json_object_get(json, "audit"));
     (void)snprintf(job->audit, sizeof(job->audit), "%s", audit ? audit : "");
     job->incomplete = json_is_true(json_object_get(json, "incomplete"));

@@ -142,19 +142,31 @@ static char *tail_of(int fd)
     return text;
 }
 
-/* What a worker said, without where things lie on this machine. */
-static char *said_of(const struct jobs *jobs, const struct worker *worker)
+/* `text` with "..." for each `place`. */
+static const char *without(const char *text, const char *place, struct arena *arena)
 {
-    const char *const hidden[] = {jobs->options->index, jobs->options->state};
-    const char *const *place;
-    char *said = tail_of(worker_errors(worker)), *at;
+    struct str out = {.arena = arena};
+    const char *at;
 
-    for_each (place, hidden)
-        while (**place && (at = strstr(said, *place))) {
-            memmove(at + 3, at + strlen(*place), strlen(at + strlen(*place)) + 1);
-            memcpy(at, "...", 3);
-        }
-    return said;
+    str_add(&out, "");
+    while (*place && (at = strstr(text, place))) {
+        str_add_n(&out, text, (size_t)(at - text));
+        str_add(&out, "...");
+        text = at + strlen(place);
+    }
+    str_add(&out, text);
+    return out.text;
+}
+
+/* What a worker said (as terminals are told: escaped), without where things lie on this machine. */
+static const char *said_of(const struct jobs *jobs, const struct worker *worker,
+                           struct arena *arena)
+{
+    char *tail = tail_of(worker_errors(worker));
+    const char *said = without(tail, str_escape(arena, jobs->options->index), arena);
+
+    free(tail);
+    return str_unescape(arena, without(said, str_escape(arena, jobs->options->state), arena));
 }
 
 /* The scan's summary. With the lock held. */
@@ -193,8 +205,9 @@ static void take_audit(struct jobs *jobs, struct job *job, const char *said)
 static void take_result(struct jobs *jobs, struct job *job, const struct worker *worker,
                         const struct worker_end *end)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
     const char *who = job->step == STEP_SCAN ? "scanner" : "audit";
-    char *said = said_of(jobs, worker);
+    const char *said = said_of(jobs, worker, &scratch);
     struct err err;
 
     jobs->running = NULL;
@@ -215,7 +228,6 @@ static void take_result(struct jobs *jobs, struct job *job, const struct worker 
         else
             take_audit(jobs, job, said);
     }
-    free(said);
     if (!jobs->running)
         metric_add(jobs->metrics, M_SCAN_SECONDS, "", (double)(job->ended - job->started));
 }

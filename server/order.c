@@ -48,7 +48,7 @@ static int read_fields(json_t *json, struct arena *arena, struct order *order, s
         return err_set(err, EBADMSG,
                        "'name' must be a text of 1 to %d bytes, without a minus in front",
                        (int)ORDER_NAME_MAX);
-    order->name = arena_strdup(arena, name);
+    order->name = str_unescape(arena, name);
     return read_paths(json_object_get(json, "paths"), arena, order, err);
 }
 
