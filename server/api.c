@@ -54,3 +54,10 @@ json_t *package_ref_json(const struct package_row *package)
     origin_put(json, package->origin);
     return json;
 }
+
+struct failed_range query_failed(const struct query *query)
+{
+    return (struct failed_range){
+        .min = query_number(query, "min_failed"),
+        .max = query_text(query, "max_failed") ? query_number(query, "max_failed") : UINT64_MAX};
+}

@@ -81,6 +81,12 @@ json_t *package_json(const struct query *query, const struct package_row *packag
 /* {"id","path","pname","version","output"}; null for NULL. New reference. */
 json_t *package_ref_json(const struct package_row *package);
 
+/* What lists of programs take as `min_failed` and `max_failed`: both ends count. */
+struct failed_range {
+    uint64_t min, max;
+};
+struct failed_range query_failed(const struct query *query);
+
 /* "2026-11-30T12:00:00Z" of seconds since 1970; null for 0. New reference. */
 json_t *time_json(int64_t at);
 

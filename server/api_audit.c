@@ -154,7 +154,7 @@ struct programs {
     const struct query *query;
     const struct audit *audit;
     const char *sort, *q, *strategy, *starts;
-    uint64_t min_failed;
+    struct failed_range failed;
 };
 
 static uint64_t failed_after(const struct audit_program *p)
@@ -162,19 +162,14 @@ static uint64_t failed_after(const struct audit_program *p)
     return storm_failed(p->plan ? &p->plan->after : &p->storm);
 }
 
-static bool starts(const struct audit_program *p)
-{
-    return !strcmp(p->exit, "ok") || !strcmp(p->exit, "not dynamic");
-}
-
 static bool wanted(void *data, size_t at)
 {
     const struct programs *l = data;
     const struct audit_program *p = &l->audit->program[at];
 
-    return storm_failed(&p->storm) >= l->min_failed &&
+    return storm_failed(&p->storm) >= l->failed.min && storm_failed(&p->storm) <= l->failed.max &&
            (!l->q || strcasestr(p->path ? p->path : p->key, l->q)) &&
-           (!l->starts || starts(p) == !strcmp(l->starts, "true")) &&
+           (!l->starts || audit_starts(p) == !strcmp(l->starts, "true")) &&
            (!l->strategy || (p->plan && str_same(p->plan->strategy, l->strategy)));
 }
 
@@ -206,13 +201,13 @@ static struct page_key key(void *data, size_t at)
     return (struct page_key){0};
 }
 
-/* Several builds of one program have the same key: their paths differ. */
+/* Several builds of one program have the same key, and a file from elsewhere may say all twice. */
 static const char *name(void *data, size_t at)
 {
     const struct programs *l = data;
     const struct audit_program *p = &l->audit->program[at];
 
-    return arena_printf(l->query->arena, "%s %s", p->key, p->path ? p->path : "");
+    return arena_printf(l->query->arena, "%s %s %zu", p->key, p->path ? p->path : "", at);
 }
 
 static json_t *lost_json(const struct audit_plan *plan)
@@ -282,7 +277,7 @@ int list_audit_programs(struct query *query, struct reply *reply, struct err *er
         .q = query_text(query, "q"),
         .strategy = query_text(query, "strategy"),
         .starts = query_text(query, "starts"),
-        .min_failed = query_number(query, "min_failed"),
+        .failed = query_failed(query),
     };
     struct listing listing = {.data = &programs,
                               .wanted = wanted,

@@ -64,7 +64,7 @@ struct programs {
     const struct query *query;
     struct snapshot *snap;
     const char *sort, *q, *package, *strategy, *starts;
-    uint64_t min_failed;
+    struct failed_range failed;
 };
 
 static bool is_of(const struct programs *p, const struct program_row *program)
@@ -88,7 +88,8 @@ static bool wanted(void *data, size_t at)
     const struct programs *p = data;
     const struct program_row *program = &p->snap->program[at];
 
-    if (storm_failed(&program->of.storm) < p->min_failed)
+    if (storm_failed(&program->of.storm) < p->failed.min ||
+        storm_failed(&program->of.storm) > p->failed.max)
         return false;
     if (p->q && !strcasestr(program->of.program, p->q))
         return false;
@@ -163,7 +164,7 @@ static json_t *item(void *data, size_t at)
 static bool is_as_it_stands(const struct programs *p, const char *sort)
 {
     return !strcmp(sort, "-failed") && !p->q && !p->package && !p->strategy && !p->starts &&
-           p->min_failed == 0;
+           p->failed.min == 0 && p->failed.max == UINT64_MAX;
 }
 
 int list_programs(struct query *query, struct reply *reply, struct err *err)
@@ -177,7 +178,7 @@ int list_programs(struct query *query, struct reply *reply, struct err *err)
         .package = query_text(query, "package"),
         .strategy = query_text(query, "strategy"),
         .starts = query_text(query, "starts"),
-        .min_failed = query_number(query, "min_failed"),
+        .failed = query_failed(query),
     };
     const struct listing listing = {.data = &programs,
                                     .n = query->snapshot->n_programs,

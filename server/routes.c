@@ -33,13 +33,18 @@ static const char *const problem_kinds[] = {"malformed", "unread", NULL};
     {.name = "q", .summary = "Only programs whose path contains this, upper case or lower",        \
      .max = 500}
 
+#define FAILED_FILTERS                                                                             \
+    {.name = "min_failed", .summary = "Only those with at least so many failed opens and stats",    \
+     .kind = PARAM_NUMBER, .max = UINT32_MAX, .usual = "0"},                                        \
+    {.name = "max_failed", .summary = "Only those with at most so many",                            \
+     .kind = PARAM_NUMBER, .max = UINT32_MAX}
+
 static const struct param program_params[] = {
     PROGRAM_FILTERS,
     {.name = "package", .summary = "Only those of a package: its id, name or path"},
     {.name = "strategy", .summary = "Only those whose plan chose it", .words = strategies},
     {.name = "starts", .summary = "Only those that start, or that do not", .kind = PARAM_BOOL},
-    {.name = "min_failed", .summary = "Only those with at least so many failed opens and stats",
-     .kind = PARAM_NUMBER, .max = UINT32_MAX, .usual = "0"},
+    FAILED_FILTERS,
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
 static const struct param table_params[] = {
@@ -86,8 +91,7 @@ static const struct param audit_program_params[] = {
     PROGRAM_FILTERS,
     {.name = "strategy", .summary = "Only those whose plan chose it", .words = strategies},
     {.name = "starts", .summary = "Only those that start, or that do not", .kind = PARAM_BOOL},
-    {.name = "min_failed", .summary = "Only those with at least so many failed opens and stats",
-     .kind = PARAM_NUMBER, .max = UINT32_MAX, .usual = "0"},
+    FAILED_FILTERS,
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
 static const struct param finding_params[] = {

@@ -18,6 +18,8 @@
 
 /** @param {Call} call */
 export const isFailure = (call) => !call.result.startsWith('ok');
+/** Does it count: a failed open or stat, of which storms are made? @param {Call} call */
+export const isCounted = (call) => isFailure(call) && /^(open|stat)$/.test(call.call);
 /** @param {string} path */
 const base = (path) => path.slice(path.lastIndexOf('/') + 1);
 
@@ -154,6 +156,6 @@ export function stagesOf(calls) {
     /** @type {Map<string, number>} */
     const stages = new Map();
     for (const call of calls)
-        if (isFailure(call)) stages.set(call.stage, (stages.get(call.stage) ?? 0) + 1);
+        if (isCounted(call)) stages.set(call.stage, (stages.get(call.stage) ?? 0) + 1);
     return [...stages].sort((a, b) => b[1] - a[1]);
 }

@@ -139,6 +139,14 @@ const tests = {
         const { storm } = await s.service.json(`${path}/trace`);
         s.t.check((await text('.figures')).includes(String(storm.failed_opens)), 'failed opens');
         s.t.check((await text('main')).includes('predicted'), 'predictions are called so');
+        for (const shares of await page.locator('section:has(#where) .shares').all()) {
+            const parts = await shares.locator('b').allTextContents();
+            s.t.same(
+                parts.reduce((sum, part) => sum + Number(part.replace(',', '')), 0),
+                storm.failed_opens + storm.failed_stats,
+                `shares are of the calls that are counted: ${parts}`,
+            );
+        }
         const edges = page.locator('.tree .edge:not(.legend-row)');
         s.t.check((await edges.count()) > 20, 'the load order');
         const calls = edges
@@ -291,6 +299,9 @@ const tests = {
 
     async findings(s) {
         const page = await s.open('/findings');
+        await page.getByText(/found something, of 39 that were asked/).waitFor();
+        await page.getByText(/6 rules are asked only on request/).waitFor();
+        await page.getByText(/does not hold the files: wrapper-shadows-closure/).waitFor();
         await page.getByRole('link', { name: 'R201 needed-unresolved' }).first().click();
         await page.waitForURL(/rule=needed-unresolved/);
         await page.getByText('Explanation').click();
@@ -349,6 +360,11 @@ const tests = {
             10,
             "an audit's distribution",
         );
+        const bucket = overview.locator('.histogram tbody tr:has(a)').last();
+        const inside = Number((await bucket.locator('td').first().textContent())?.replace(',', ''));
+        await bucket.locator('a').click();
+        await overview.waitForURL(/min_failed=/);
+        await overview.getByText(new RegExp(`^${inside} programs?,`)).waitFor();
         await s.close(overview);
     },
 

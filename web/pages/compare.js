@@ -69,11 +69,10 @@ function Programs({ of, to }) {
     const [all, setAll] = useState(false);
     const only = url.searchParams.get('change');
     const rows = of.programs.filter((p) => !only || p.change === only);
-    const most = Math.max(
+    // not spread into one call: there may be more programs than a call takes arguments
+    const most = rows.reduce(
+        (n, p) => Math.max(n, p.before ? failed(p.before) : 0, p.after ? failed(p.after) : 0),
         1,
-        ...rows.map((p) =>
-            Math.max(p.before ? failed(p.before) : 0, p.after ? failed(p.after) : 0),
-        ),
     );
     const shown = all ? rows : rows.slice(0, FEW);
     const audit = to === 'index' ? '' : `audit=${to}&`;

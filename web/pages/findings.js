@@ -15,16 +15,23 @@ import { api, useUrl, withParams } from '../url.js';
 
 const RANK = ['error', 'warning', 'note'];
 
-/** @param {{counts: Record<string, number>, rules: Rule[]}} props */
-function Rules({ counts, rules }) {
+/** What nobody asked, so that silence is not taken for a verdict. @param {{opt: Rule[], live: Rule[]}} props */
+const Unasked = ({ opt, live }) => html`<p class="small">
+    ${opt.length > 0 && html`${count(opt.length, 'rule')} ${opt.length === 1 ? 'is' : 'are'} asked only on request: <code>stormlint lint --rule all</code>. `}
+    ${live.length > 0 && html`Not checked, since an index does not hold the files: ${live.map((rule) => rule.id).join(', ')}.`}</p>`;
+
+/** @param {{counts: Record<string, number>, rules: Rule[], source: string}} props */
+function Rules({ counts, rules, source }) {
     const url = useUrl();
+    const opt = rules.filter((rule) => rule.opt_in && !counts[rule.id]);
+    const live = rules.filter((rule) => rule.live && !rule.opt_in && source === 'index');
     const found = rules
         .filter((rule) => counts[rule.id])
         .sort(
             (a, b) =>
                 RANK.indexOf(a.severity) - RANK.indexOf(b.severity) || counts[b.id] - counts[a.id],
         );
-    return html`<${Table} caption=${`${count(found.length, 'rule')} found something, of ${number(rules.length)}`} none="No rule found anything." rows=${found} keyOf=${(/** @type {Rule} */ r) => r.id} columns=${
+    return html`<${Table} caption=${`${count(found.length, 'rule')} found something, of ${number(rules.length - opt.length - live.length)} that were asked`} none="No rule found anything." rows=${found} keyOf=${(/** @type {Rule} */ r) => r.id} columns=${
         /** @type {import('../parts/table.js').Column<Rule>[]} */ ([
             {
                 label: 'Rule',
@@ -39,7 +46,7 @@ function Rules({ counts, rules }) {
             { label: 'What it means', cell: (r) => r.summary },
             { label: 'What to do', cell: (r) => html`<small>${r.fix}</small>` },
         ])
-    } />`;
+    } /><${Unasked} opt=${opt} live=${live} />`;
 }
 
 /** @param {{id: string}} props */
@@ -79,8 +86,8 @@ function Problems() {
             <${Pager} page=${page} address=${address} />`}<//>`;
 }
 
-/** @param {{audit: string}} props */
-function Found({ audit }) {
+/** @param {{audit: string, source: string}} props */
+function Found({ audit, source }) {
     const url = useUrl();
     const { q, rule, severity, standing, after } = Object.fromEntries(url.searchParams);
     const params = { q, rule, severity, standing, after, limit: 50 };
@@ -93,7 +100,7 @@ function Found({ audit }) {
     return html`
         ${rule && html`<${RulePage} id=${rule} />`}
         <${Await} of=${findings} what="Linting">${(/** @type {FindingPage} */ page) => html`
-            ${!rule && rules.data && !after && html`<section><h2>By rule</h2><${Rules} counts=${page.rules} rules=${rules.data.items} /></section>`}
+            ${!rule && rules.data && !after && html`<section><h2>By rule</h2><${Rules} counts=${page.rules} rules=${rules.data.items} source=${source} /></section>`}
             <section data-rows><h2>Findings</h2>
                 <${FindingTable} page=${page} caption=${count(page.total, 'finding')} none=${filtered ? 'No finding is like that.' : 'Nothing was found.'} />
                 <${Pager} page=${page} address=${address} /></section>`}<//>`;
@@ -117,5 +124,5 @@ export function Page() {
             <p class="chip"><a href="/findings?kind=problems">Broken and unread files</a></p>
         </div>`
         }
-        ${problems ? html`<${Problems} />` : html`<${Found} audit=${audit} />`}`;
+        ${problems ? html`<${Problems} />` : html`<${Found} audit=${audit} source=${items.find((a) => a.id === audit)?.source ?? 'index'} />`}`;
 }

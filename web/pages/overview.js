@@ -118,22 +118,24 @@ const AuditTotals = ({ of: a }) => html`<dl class="figures">
     <${Figure} unit="findings" value=${number(a.findings)}><a href=${`/findings?audit=${a.id}`}>${count(a.errors, 'error')}, ${count(a.warnings, 'warning')}</a><//>
 </dl>`;
 
+/** @param {number} from @param {number | null} to null: no end */
+const range = (from, to) =>
+    to === null
+        ? `${number(from)} or more`
+        : from === to
+          ? number(from)
+          : `${number(from)} to ${number(to)}`;
+
 /** How many programs fail how often. @param {{of: {from: number, to: number | null, programs: number}[]}} props */
 function Distribution({ of }) {
     const most = Math.max(...of.map((row) => row.programs), 1);
     const url = useUrl();
-    const range = (/** @type {any} */ row) =>
-        row.to === null
-            ? `${number(row.from)} or more`
-            : row.from === row.to
-              ? number(row.from)
-              : `${number(row.from)} to ${number(row.to)}`;
     return html`<table class="histogram">
         <caption>Programs by the calls that fail in one start</caption>
         <thead><tr><th scope="col" class="num">Failed calls</th><th scope="col" class="num">Programs</th><th scope="col"><span class="hidden">Bar</span></th></tr></thead>
         <tbody>${of.map(
             (row) => html`<tr>
-                <th scope="row" class="num">${row.programs > 0 ? html`<a class="quiet" href=${withParams(url, { min_failed: row.from || null })}>${range(row)}</a>` : range(row)}</th>
+                <th scope="row" class="num">${row.programs > 0 ? html`<a class="quiet" href=${withParams(url, { min_failed: row.from || null, max_failed: row.to })}>${range(row.from, row.to)}</a>` : range(row.from, row.to)}</th>
                 <td class="num">${number(row.programs)}</td>
                 <td class="wide"><${Bar} of=${most} parts=${[{ value: row.programs, kind: 'accent' }]} /></td>
             </tr>`,
@@ -203,7 +205,7 @@ const unplanned = (page) => page.items.some((p) => 'id' in p && !p.plan);
 /** @param {{audit: string}} props */
 function Offenders({ audit }) {
     const url = useUrl();
-    const given = ['q', 'strategy', 'starts', 'min_failed', 'after'].map((name) => [
+    const given = ['q', 'strategy', 'starts', 'min_failed', 'max_failed', 'after'].map((name) => [
         name,
         url.searchParams.get(name),
     ]);
@@ -223,7 +225,7 @@ function Offenders({ audit }) {
             <${Search} label="Path contains" />
             <${Choice} name="strategy" label="Best strategy" options=${STRATEGIES} />
             <${Choice} name="starts" label="Starts" options=${STARTS} />
-            ${params.min_failed && html`<p class="chip">at least ${number(Number(params.min_failed))} failed calls <a href=${withParams(url, { min_failed: null })}>all</a></p>`}
+            ${(params.min_failed || params.max_failed) && html`<p class="chip">${range(Number(params.min_failed), params.max_failed ? Number(params.max_failed) : null)} failed calls <a href=${withParams(url, { min_failed: null, max_failed: null })}>all</a></p>`}
         </div>
         <${Await} of=${programs} what="Reading programs">${(
             /** @type {ProgramPage} */ page,

@@ -14,7 +14,7 @@ import { Await } from '../parts/states.js';
 import { Choice, Table } from '../parts/table.js';
 import { Tree } from '../parts/tree.js';
 import { Treemap } from '../parts/treemap.js';
-import { isFailure, placesOf, stagesOf } from '../trace.js';
+import { isCounted, placesOf, stagesOf } from '../trace.js';
 import { api, useUrl, withParams } from '../url.js';
 
 /** @typedef {import('../types/answers').Api.ProgramDetail} Detail */
@@ -132,7 +132,7 @@ function Places({ trace, store }) {
     const calls = useMemo(() => trace.calls.filter((call) => call.phase === 0), [trace]);
     const places = useMemo(() => placesOf(calls, store), [calls, store]);
     const stages = useMemo(() => stagesOf(calls), [calls]);
-    const failures = calls.filter(isFailure).length;
+    const failures = calls.filter(isCounted).length;
     const hwcaps = places.reduce((sum, p) => sum + p.hwcaps, 0);
     const rows = places.filter((p) => p.opens + p.stats > 0 && (zoom === null || p.owner === zoom));
     if (!failures) return html`<p class="state">No call fails.</p>`;
