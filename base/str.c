@@ -4,9 +4,35 @@
 #include <string.h>
 
 /*
+ * Is the whole character at `s` one that nobody sees, and that makes others be seen differently: of
+ * no width, turning the direction of a line (a name could end in another extension than it seems
+ * to), ending it; or none that XML has (U+FFFE, U+FFFF)?
+ */
+static bool is_unseen(const unsigned char *s)
+{
+    static const struct {
+        unsigned char first, second, from, to; /* of the last byte */
+    } rows[] = {
+        {0xe2, 0x80, 0x8b, 0x8f}, /* U+200B to U+200F */
+        {0xe2, 0x80, 0xa8, 0xae}, /* U+2028 to U+202E */
+        {0xe2, 0x81, 0xa0, 0xaf}, /* U+2060 to U+206F */
+        {0xef, 0xbb, 0xbf, 0xbf}, /* U+FEFF */
+        {0xef, 0xbf, 0xbe, 0xbf},
+    };
+
+    if (s[0] == 0xd8)
+        return s[1] == 0x9c; /* U+061C */
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (s[0] == rows[i].first && s[1] == rows[i].second && s[2] >= rows[i].from &&
+            s[2] <= rows[i].to)
+            return true;
+    return false;
+}
+
+/*
  * Length of the printable UTF-8 character at `s` (at most `left` bytes), 0 when there is none:
  * control characters, the backslash, overlong forms, surrogates, C1 controls, broken sequences, and
- * the two codes that are no characters.
+ * what nobody sees.
  */
 static size_t printable(const unsigned char *s, size_t left)
 {
@@ -29,9 +55,7 @@ static size_t printable(const unsigned char *s, size_t left)
         for (size_t i = 2; i < lead->len; i++)
             if ((s[i] & 0xc0) != 0x80)
                 return 0;
-        if (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe)
-            return 0; /* U+FFFE, U+FFFF: XML does not have them */
-        return lead->len;
+        return is_unseen(s) ? 0 : lead->len;
     }
     return 0;
 }

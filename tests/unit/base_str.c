@@ -15,8 +15,16 @@ static const struct escape_row {
     {"\\x41", "\\x5cx41"}, /* bytes that look like an escape */
     {"\x7f", "\\x7f"},
     {"\x01\x1b[0m", "\\x01\\x1b[0m"},
-    {"f\xc3\xbcr", "f\xc3\xbcr"},             /* two bytes */
-    {"\xe2\x82\xac", "\xe2\x82\xac"},         /* three */
+    {"f\xc3\xbcr", "f\xc3\xbcr"},        /* two bytes */
+    {"\xe2\x82\xac", "\xe2\x82\xac"},    /* three */
+    {"\xe2\x80\xae", "\\xe2\\x80\\xae"}, /* from right to left */
+    {"\xe2\x80\xad"
+     "a",
+     "\\xe2\\x80\\xad"
+     "a"},
+    {"\xd8\x9c", "\\xd8\\x9c"},
+    {"\xd8\x9b", "\xd8\x9b"},
+    {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},      /* of no width */
     {"\xf0\x9f\x8c\xa9", "\xf0\x9f\x8c\xa9"}, /* four */
     {"\xc3", "\\xc3"},                        /* cut off */
     {"\xe2\x82", "\\xe2\\x82"},
