@@ -13,6 +13,7 @@
  * @property {number} opens failed, of this edge alone
  * @property {number} stats
  * @property {number} below failed opens and stats of it and of all that it asked for
+ * @property {number} depth how many asked before it, one another
  * @property {Node[]} children
  */
 
@@ -42,15 +43,32 @@ function node(name, path, outcome, calls) {
         opens: failures.filter((call) => call.call === 'open').length,
         stats: failures.filter((call) => call.call === 'stat').length,
         below: 0,
+        depth: 0,
         children: [],
     };
 }
 
-/** The sum of failures below each node. @param {Node} of @returns {number} */
-function sum(of) {
-    of.below = of.opens + of.stats;
-    for (const child of of.children) of.below += sum(child);
-    return of.below;
+/**
+ * How deep each node lies, and the sum of failures below it. By no recursion: a chain of libraries
+ * may be longer than calls can be nested.
+ * @param {Node[]} roots
+ */
+function measure(roots) {
+    const all = [...roots];
+    for (const of of all)
+        for (const child of of.children) {
+            child.depth = of.depth + 1;
+            all.push(child);
+        }
+    for (const of of all.reverse())
+        of.below = of.children.reduce((n, child) => n + child.below, of.opens + of.stats);
+}
+
+/** How deep the deepest lies. @param {Node[]} roots */
+export function depthOf(roots) {
+    const all = [...roots];
+    for (const of of all) for (const child of of.children) all.push(child);
+    return all.at(-1)?.depth ?? 0; // they stand by depth
 }
 
 /** Calls by who asked for what. @param {Call[]} calls */
@@ -110,7 +128,7 @@ export function treeOf(trace, phase) {
         if (needed) (nodes.get(object ?? '')?.children ?? roots).push(made);
         else roots.unshift(made);
     }
-    for (const root of roots) sum(root);
+    measure(roots);
     return roots;
 }
 

@@ -385,6 +385,47 @@ const tests = {
         await s.close(page);
     },
 
+    /** A chain of libraries that is longer than calls can be nested. */
+    async chain(s) {
+        const path = `/programs/${await idOf(s, STORMY)}`;
+        const trace = await s.service.json(`${path}/trace`);
+        const name = (/** @type {number} */ n) => (n < 0 ? trace.program : `/s/liblink${n}.so`);
+        const links = Array.from({ length: 20000 }, (_, n) => n);
+        trace.loaded = [-1, ...links].map((n) => ({
+            ...trace.loaded[0],
+            path: name(n),
+            by: n < 0 ? null : name(n - 1),
+            phase: 0,
+        }));
+        trace.calls = links.map((n) => ({
+            ...{ call: 'open', path: name(n), result: 'ok', phase: 0, object: name(n - 1) },
+            ...{ needed: `liblink${n}.so`, stage: 'runpath', why: null },
+        }));
+        trace.storm.objects = links.length + 1;
+        const page = await s.open('/jobs');
+        await page.route(/\/trace(\?|$)/, (/** @type {any} */ route) =>
+            route.fulfill({ json: trace }),
+        );
+        await page.goto(s.service.url + path);
+        await s.settled(page);
+        const edges = page.locator('.tree .edge:not(.legend-row)');
+        await page.getByRole('button', { name: 'Unfold everything, 40 levels' }).click();
+        await page.getByText('liblink38.so', { exact: true }).waitFor();
+        const n = await edges.count();
+        s.t.same(n, 41, 'levels of a chain');
+        await edges
+            .last()
+            .getByRole('button', { name: /asked for/ })
+            .click();
+        await page.getByText('liblink78.so', { exact: true }).waitFor();
+        const overflow = () =>
+            page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        s.t.check((await overflow()) <= 0, 'a deep tree is not wider than the window');
+        await page.setViewportSize({ width: 360, height: 740 });
+        s.t.check((await overflow()) <= 0, 'nor than a phone');
+        await s.close(page);
+    },
+
     /** Names that want to be something else are text. */
     async hostile(s) {
         const page = await s.open('/?q=evil');

@@ -10,7 +10,7 @@ export const shortPath = (path) => path.replace(/^\/(?:nix|gnu)\/store\/(?:[0-9a
 /** @param {{of: PackageRef | null}} props */
 export const Package = ({ of }) =>
     of
-        ? html`<a class="quiet" href=${packageHref(of.id)} title=${of.path}>${of.pname}</a>${' '}<small>${of.version ?? ''}${of.output === 'out' ? '' : ` ${of.output}`}</small>`
+        ? html`<a class="quiet" href=${packageHref(of.id)} title=${of.path}>${of.pname}</a>${of.version && html` <small>${of.version}</small>`}${of.output !== 'out' && html` <small>${of.output}</small>`}`
         : html`<small>no package</small>`;
 
 /** @param {{id: string}} props a package's name in the store */

@@ -1,7 +1,7 @@
 // The load order as a tree: who asked for what, what each search cost, and its calls.
 import { count, number } from '../format.js';
 import { html, useMemo, useState } from '../html.js';
-import { isFailure, treeOf, word } from '../trace.js';
+import { depthOf, isFailure, treeOf, word } from '../trace.js';
 import { shortPath } from './names.js';
 
 /** @typedef {import('../trace.js').Node} Node */
@@ -34,13 +34,15 @@ function What({ of }) {
     return html`<b>${of.name}</b>${' '}<span class="path quiet" title=${of.path}>${of.path ? shortPath(of.path) : ''}</span>${of.outcome === 'again' && html` <span class="tag">loaded before</span>`}`;
 }
 
-/** @param {{of: Node, depth: number, folded: boolean}} props */
-function Branch({ of, depth, folded }) {
+const DEEP = 40; // a branch that lies deeper begins folded, whatever is unfolded: it may go on for ever
+
+/** @param {{of: Node, folded: boolean}} props */
+function Branch({ of, folded }) {
     const [shown, setShown] = useState(false);
-    const [isOpen, setOpen] = useState(!folded || depth === 0);
+    const [isOpen, setOpen] = useState(of.depth === 0 || (!folded && of.depth % DEEP > 0));
     const failures = of.opens + of.stats;
     return html`<li>
-        <div class="edge" data-row style=${{ '--depth': depth }}>
+        <div class="edge" data-row style=${{ '--depth': of.depth }}>
             <span class="num">${failures ? number(of.opens) : '–'}</span>
             <span class="num">${failures ? number(of.stats) : '–'}</span>
             <span class="num soft">${of.children.length ? number(of.below) : ''}</span>
@@ -55,7 +57,7 @@ function Branch({ of, depth, folded }) {
             </span>
         </div>
         ${shown && html`<${Calls} calls=${of.calls} />`}
-        ${isOpen && of.children.length > 0 && html`<ul>${of.children.map((child) => html`<${Branch} of=${child} depth=${depth + 1} folded=${folded} />`)}</ul>`}
+        ${isOpen && of.children.length > 0 && html`<ul>${of.children.map((child) => html`<${Branch} of=${child} folded=${folded} />`)}</ul>`}
     </li>`;
 }
 
@@ -64,14 +66,15 @@ const MANY = 60; // objects: a longer tree begins folded, with its sums
 /** @param {{trace: Trace, phase: number}} props */
 export function Tree({ trace, phase }) {
     const roots = useMemo(() => treeOf(trace, phase), [trace, phase]);
+    const deepest = useMemo(() => depthOf(roots), [roots]);
     const [folded, setFolded] = useState(trace.storm.objects > MANY);
     if (!roots.length) return html`<p class="state">No call is made.</p>`;
     return html`<div class="tree">
         ${
             phase === 0 &&
-            html`<p><button type="button" class="link small" onClick=${() => setFolded(!folded)}>${folded ? 'Unfold everything' : 'Fold what the program did not ask for itself'}</button></p>`
+            html`<p><button type="button" class="link small" onClick=${() => setFolded(!folded)}>${folded ? `Unfold everything${deepest > DEEP ? `, ${DEEP} levels at a time` : ''}` : 'Fold what the program did not ask for itself'}</button></p>`
         }
         <div class="edge legend-row small soft" aria-hidden="true"><span class="num">failed opens</span><span class="num">failed stats</span><span class="num">both, with all below</span><span class="what">what was asked for, and where it was found</span></div>
-        <ul aria-label="Load order">${roots.map((root) => html`<${Branch} of=${root} depth=${0} folded=${folded} key=${`${root.name} ${folded}`} />`)}</ul>
+        <ul aria-label="Load order">${roots.map((root) => html`<${Branch} of=${root} folded=${folded} key=${`${root.name} ${folded}`} />`)}</ul>
     </div>`;
 }
