@@ -14,24 +14,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum {
-    OPT_OUTPUT = 0x100,
-    OPT_OUT,
-    OPT_STALE,
-    OPT_POLICY,
-    OPT_ROOT,
-    OPT_JSON,
-    OPT_STORE,
-    OPT_ATTRS,
-    OPT_ALLOWED,
-    OPT_DISALLOWED,
-    OPT_BUDGET,
-    OPT_KEEP,
-};
 
 struct options_apply {
     struct apply_options apply;
@@ -41,154 +25,112 @@ struct options_apply {
     const char *policy, *attrs;
     const char *allowed, *disallowed;
     bool json, keep, has_budget;
-    unsigned long budget;
+    uint64_t budget;
     struct apply_inputs inputs;
     struct policy own;
-    struct arena arena;
-};
-
-static const struct argp_option rows[] = {
-    {"output", OPT_OUTPUT, "NAME=DIR", 0,
-     "The package's output NAME is DIR: edit it in place (repeatable)", 0},
-    {"out", OPT_OUT, "DIR", 0,
-     "Write edited copies and farms below DIR; the package stays as it is", 0},
-    {"stale", OPT_STALE, "replan|skip|fail", 0,
-     "When a program is not what its plan expects: decide anew, leave it, or change nothing at "
-     "all (default)",
-     0},
-    {"policy", OPT_POLICY, "FILE", 0, "Decide under this policy, not under the plan's own", 0},
-    {"budget", OPT_BUDGET, "N", 0,
-     "Only check: exit code 1 when a program of the outputs fails more than N opens at start-up",
-     0},
-    {"keep-plan", OPT_KEEP, NULL, 0,
-     "Leave plans made here in their outputs, as nix-support/stormlint/plan.json", 0},
-    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
-    {NULL, 0, NULL, 0, "For build hooks:", 1},
-    {"store", OPT_STORE, "DIR", 0, "DIR holds packages, too", 1},
-    {"attrs", OPT_ATTRS, "FILE", 0,
-     "Read stormlintPlan, stormlintPolicy and outputChecks from structured attributes", 1},
-    {"allowed-references", OPT_ALLOWED, "LIST", 0,
-     "Store paths and outputs that the outputs may refer to", 1},
-    {"disallowed-references", OPT_DISALLOWED, "LIST", 0, "The same, that they may not", 1},
-    {0},
+    struct arena *arena;
 };
 
 /* Without slashes at its end. */
-static const char *directory(struct options_apply *o, const char *path)
+static const char *directory(const char *text, struct arena *arena)
 {
-    char *text = arena_strdup(&o->arena, options_absolute(&o->arena, path));
+    char *path = arena_strdup(arena, options_absolute(arena, str_unescape(arena, text)));
 
-    for (size_t n = strlen(text); n > 1 && text[n - 1] == '/'; n--)
-        text[n - 1] = '\0';
-    return text;
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+    return path;
 }
 
-static void add_output(struct options_apply *o, const char *arg, const struct argp_state *state)
+static int take_directory(void *into, const char *text, struct arena *arena, struct err *err UNUSED)
 {
-    const char *equals = strchr(arg, '=');
+    *(const char **)into = directory(text, arena);
+    return 0;
+}
+
+static int take_output(void *into, const char *text, struct arena *arena, struct err *err)
+{
+    struct options_apply *o = into;
+    const char *equals = strchr(text, '='), *name;
     const size_t n = o->apply.n_outputs;
 
-    if (!equals || equals == arg || !equals[1])
-        argp_error(state, "--output wants NAME=DIR, not '%s'", arg);
+    if (!equals || equals == text || !equals[1])
+        return err_set(err, EINVAL, "--output wants NAME=DIR, not '%s'", text);
+    name = arena_strndup(arena, text, (size_t)(equals - text));
     for (size_t i = 0; i < n; i++)
-        if (strlen(o->output[i].name) == (size_t)(equals - arg) &&
-            strncmp(o->output[i].name, arg, (size_t)(equals - arg)) == 0)
-            argp_error(state, "output '%s' is given twice", o->output[i].name);
-    o->output = arena_grow(&o->arena, o->output, n, sizeof(*o->output));
-    o->output[n] = (struct apply_output){
-        .name = arena_strndup(&o->arena, arg, (size_t)(equals - arg)),
-        .dir = directory(o, str_unescape(&o->arena, equals + 1)),
-    };
+        if (strcmp(o->output[i].name, name) == 0)
+            return err_set(err, EINVAL, "output '%s' is given twice", name);
+    o->output = arena_grow(arena, o->output, n, sizeof(*o->output));
+    o->output[n] = (struct apply_output){.name = name, .dir = directory(equals + 1, arena)};
     o->apply.output = o->output;
     o->apply.n_outputs++;
+    return 0;
 }
 
-static void set_stale(struct options_apply *o, const char *arg, const struct argp_state *state)
+static int take_stale(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
 {
     static const char *const words[] = {
         [STALE_FAIL] = "fail", [STALE_REPLAN] = "replan", [STALE_SKIP] = "skip"};
+    struct options_apply *o = into;
 
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (strcmp(words[i], arg) == 0) {
+        if (strcmp(words[i], text) == 0) {
             o->apply.stale = (enum stale)i;
-            return;
+            return 0;
         }
     }
-    argp_error(state, "--stale wants replan, skip or fail, not '%s'", arg);
+    return err_set(err, EINVAL, "--stale wants replan, skip or fail, not '%s'", text);
 }
 
-static void set_budget(struct options_apply *o, const char *arg, const struct argp_state *state)
+static const struct flag rows[] = {
+    {"output", "NAME=DIR", "The package's output NAME is DIR: edit it in place (repeatable)",
+     CALL(take_output)},
+    {"out", "DIR", "Write edited copies and farms below DIR; the package stays as it is",
+     CALL_ON(struct options_apply, apply.copies, take_directory)},
+    {"stale", "replan|skip|fail",
+     "When a program is not what its plan expects: decide anew, leave it, or change nothing at "
+     "all (default)",
+     CALL(take_stale)},
+    {"policy", "FILE", "Decide under this policy, not under the plan's own",
+     INTO(struct options_apply, policy)},
+    {"budget", "N",
+     "Only check: exit code 1 when a program of the outputs fails more than N opens at start-up",
+     INTO(struct options_apply, budget), .given = offsetof(struct options_apply, has_budget)},
+    {"keep-plan", NULL,
+     "Leave plans made here in their outputs, as nix-support/stormlint/plan.json",
+     INTO(struct options_apply, keep)},
+    {"root", "DIR", "Take the tree below DIR for /",
+     CALL_ON(struct options_apply, apply.root, take_directory)},
+    {"json", NULL, "Print JSON", INTO(struct options_apply, json)},
+    {NULL, "PLAN", NULL, LIST(struct options_apply, plan, n_plans)},
+    {.help = "For build hooks:"},
+    {"store", "DIR", "DIR holds packages, too",
+     CALL_ON(struct options_apply, apply.store, take_directory)},
+    {"attrs", "FILE",
+     "Read stormlintPlan, stormlintPolicy and outputChecks from structured attributes",
+     INTO(struct options_apply, attrs)},
+    {"allowed-references", "LIST", "Store paths and outputs that the outputs may refer to",
+     INTO(struct options_apply, allowed)},
+    {"disallowed-references", "LIST", "The same, that they may not",
+     INTO(struct options_apply, disallowed)},
+    {0},
+};
+
+static int check(void *into, struct err *err)
 {
-    char *end;
+    const struct options_apply *o = into;
 
-    errno = 0;
-    o->budget = strtoul(arg, &end, 10);
-    o->has_budget = true;
-    if (errno || end == arg || *end || *arg == '-')
-        argp_error(state, "--budget wants a number, not '%s'", arg);
+    if (o->apply.n_outputs == 0 && !(o->apply.copies && o->n_plans))
+        return err_set(err, EINVAL,
+                       "where is the package? (--output NAME=DIR, or a plan and --out DIR)");
+    if (o->has_budget && o->n_plans)
+        return err_set(err, EINVAL, "--budget only checks: it takes no plan");
+    return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options_apply *o = state->input;
-
-    switch (key) {
-    case OPT_OUTPUT:
-        add_output(o, arg, state);
-        return 0;
-    case OPT_OUT:
-        o->apply.copies = directory(o, str_unescape(&o->arena, arg));
-        return 0;
-    case OPT_STALE:
-        set_stale(o, arg, state);
-        return 0;
-    case OPT_POLICY:
-        o->policy = arg;
-        return 0;
-    case OPT_ROOT:
-        o->apply.root = directory(o, str_unescape(&o->arena, arg));
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case OPT_KEEP:
-        o->keep = true;
-        return 0;
-    case OPT_STORE:
-        o->apply.store = directory(o, str_unescape(&o->arena, arg));
-        return 0;
-    case OPT_ATTRS:
-        o->attrs = arg;
-        return 0;
-    case OPT_ALLOWED:
-        o->allowed = arg;
-        return 0;
-    case OPT_DISALLOWED:
-        o->disallowed = arg;
-        return 0;
-    case OPT_BUDGET:
-        set_budget(o, arg, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        o->plan = arena_grow(&o->arena, o->plan, o->n_plans, sizeof(*o->plan));
-        o->plan[o->n_plans++] = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->apply.n_outputs == 0 && !(o->apply.copies && o->n_plans))
-            argp_error(state, "where is the package? (--output NAME=DIR, or a plan and --out DIR)");
-        if (o->has_budget && o->n_plans)
-            argp_error(state, "--budget only checks: it takes no plan");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "[PLAN...]",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "[PLAN...]",
     .doc = "Carry out plans that 'stormlint plan -o' has written: edit programs and "
            "libraries, make the farms. Each is resolved anew first, and everything is proved "
            "before and after files change: the same libraries in the same order, calls as planned. "
@@ -309,7 +251,7 @@ static int check_output(const struct options_apply *o, struct world *world,
             r = loader_run(loader, &start, &arena, &trace, err);
         }
         if (r == 0 && trace.storm.failed_opens > o->budget) {
-            printf("%s: %u failed opens at start-up (%s), the budget is %lu\n",
+            printf("%s: %u failed opens at start-up (%s), the budget is %" PRIu64 "\n",
                    str_escape(&arena, program[i].path), trace.storm.failed_opens, cpu.name,
                    o->budget);
             ++*n_over;
@@ -326,10 +268,8 @@ static int check_budget(const struct options_apply *o, struct err *err)
 
     for (size_t i = 0; i < o->apply.n_outputs && r == 0; i++)
         r = check_output(o, world, &o->output[i], &n_over, err);
-    if (r < 0) {
-        log_error("%s", err->text);
-        return EXIT_FAILED;
-    }
+    if (r < 0)
+        return command_failed(EXIT_FAILED, err);
     return n_over ? EXIT_FINDINGS : EXIT_FINE;
 }
 
@@ -340,17 +280,17 @@ static int read_inputs(struct options_apply *o, struct err *err)
     int r = 0;
 
     if (o->attrs)
-        r = inputs_attrs(&o->inputs, &o->arena, o->attrs, o->output, o->apply.n_outputs, err);
+        r = inputs_attrs(&o->inputs, o->arena, o->attrs, o->output, o->apply.n_outputs, err);
     for (size_t i = 0; i < o->n_plans && r == 0; i++)
-        r = inputs_plan_file(&o->inputs, &o->arena, o->plan[i], err);
+        r = inputs_plan_file(&o->inputs, o->arena, o->plan[i], err);
     if (r == 0 && o->policy) {
-        r = policy_read(o->policy, &o->arena, &o->own, err);
+        r = policy_read(o->policy, o->arena, &o->own, err);
         o->inputs.policy = &o->own;
     }
     if (o->allowed)
-        inputs_references(&o->arena, o->allowed, true, o->output, o->apply.n_outputs);
+        inputs_references(o->arena, o->allowed, true, o->output, o->apply.n_outputs);
     if (o->disallowed)
-        inputs_references(&o->arena, o->disallowed, false, o->output, o->apply.n_outputs);
+        inputs_references(o->arena, o->disallowed, false, o->output, o->apply.n_outputs);
     return r;
 }
 
@@ -358,12 +298,12 @@ static int read_inputs(struct options_apply *o, struct err *err)
 static int plan_here(struct options_apply *o, struct err *err)
 {
     struct apply_inputs *in = &o->inputs;
-    int r = apply_plan_outputs(&o->apply, &o->arena, &in->plan, &in->n_plans, err);
+    int r = apply_plan_outputs(&o->apply, o->arena, &in->plan, &in->n_plans, err);
 
     for (size_t i = 0; r == 0 && !o->json && i < in->n_plans; i++) {
         const struct plan_view view = {.to = stdout,
                                        .term = term_of(stdout),
-                                       .arena = &o->arena,
+                                       .arena = o->arena,
                                        .plan = &in->plan[i],
                                        .probe_us = -1,
                                        .brief = true};
@@ -380,55 +320,47 @@ static int carry_out(struct options_apply *o, struct apply_result *ret_result, s
     const struct apply_inputs *in = &o->inputs;
     struct kept kept = {0};
     struct err lost;
-    int r = o->keep ? keep_prepare(&kept, &o->apply, in->plan, in->n_plans, &o->arena, err) : 0;
+    int r = o->keep ? keep_prepare(&kept, &o->apply, in->plan, in->n_plans, o->arena, err) : 0;
 
     if (r < 0)
         return r;
-    r = apply_plans(in->plan, in->n_plans, &o->apply, &o->arena, ret_result, err);
+    r = apply_plans(in->plan, in->n_plans, &o->apply, o->arena, ret_result, err);
     if (keep_finish(&kept, r == 0 ? ret_result : NULL, &lost) < 0)
         log_warn("all is done, but the plan is not kept: %s", lost.text);
     return r;
 }
 
-static int apply(struct options_apply *o)
+static int apply(void *into, struct arena *arena, struct err *err)
 {
+    struct options_apply *o = into;
     struct apply_result result = {0};
-    struct err err = {0};
+    struct err why;
     int r;
 
-    if (read_inputs(o, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_INCOMPLETE;
-    }
-    o->apply.output = o->output;
+    o->arena = arena;
+    if (read_inputs(o, err) < 0)
+        return command_failed(EXIT_INCOMPLETE, err);
     o->apply.policy = o->inputs.policy;
     if (o->has_budget)
-        return check_budget(o, &err);
-    r = o->inputs.n_plans ? 0 : plan_here(o, &err);
+        return check_budget(o, err);
+    r = o->inputs.n_plans ? 0 : plan_here(o, &why);
     if (r == 0)
-        r = carry_out(o, &result, &err);
+        r = carry_out(o, &result, &why);
     if (r < 0) {
-        log_error("not applied: %s", err.text);
-        return EXIT_FAILED;
+        (void)err_set(err, -r, "not applied: %s", why.text);
+        return command_failed(EXIT_FAILED, err);
     }
-    if (!o->json) {
-        print_text(&result, &o->arena);
-    } else if (print_json(&result, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
+    if (o->json)
+        return print_json(&result, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
+    print_text(&result, arena);
     return EXIT_FINE;
 }
 
 static int run(int argc, char **argv)
 {
     struct options_apply o = {.apply = {.root = "/", .stale = STALE_FAIL}};
-    int code;
 
-    options_parse(&argp, argc, argv, &o);
-    code = apply(&o);
-    arena_release(&o.arena);
-    return code;
+    return command_run(&flags, argc, argv, &o, apply);
 }
 
 const struct command cmd_apply = {

@@ -3,18 +3,15 @@
  */
 #include "audit/audit_make.h"
 #include "base/log.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/linting.h"
 #include "cli/meta.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct audit_arguments {
     struct options common;
-    const char *name, *output, *policy, *suppressions;
+    const char *output, *policy, *suppressions;
     uint32_t budget;
     bool no_plan, only;
     const char *meta;
@@ -22,101 +19,41 @@ struct audit_arguments {
     struct progress_lines lines; /* of --progress-fd */
 };
 
-enum {
-    OPT_POLICY = 0x200,
-    OPT_NO_PLAN,
-    OPT_ONLY,
-    OPT_BUDGET,
-    OPT_SUPPRESSIONS,
-    OPT_PROGRESS,
-    OPT_META
-};
-
-static const struct argp_option rows[] = {
-    {"output", 'o', "FILE", 0, "Where the audit is written; '-': to the terminal", 0},
-    {"policy", OPT_POLICY, "FILE", 0, "What plans must not break (JSON)", 0},
-    {"no-plan", OPT_NO_PLAN, NULL, 0, "Count and lint only: much faster", 0},
-    {"only", OPT_ONLY, NULL, 0, "The packages alone, without what they refer to", 0},
-    {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
-    {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
-     "What is known, and why (default: " SUPPRESSIONS ", when it is there)", 0},
-    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
-    {"progress-fd", OPT_PROGRESS, "N", 0,
-     "Tell progress on file descriptor N, a JSON object a line", 0},
+static const struct flag rows[] = {
+    {"output", "FILE", "Where the audit is written; '-': to the terminal",
+     INTO(struct audit_arguments, output), .letter = 'o'},
+    {"policy", "FILE", "What plans must not break (JSON)", INTO(struct audit_arguments, policy)},
+    {"no-plan", NULL, "Count and lint only: much faster", INTO(struct audit_arguments, no_plan)},
+    {"only", NULL, "The packages alone, without what they refer to",
+     INTO(struct audit_arguments, only)},
+    {"probe-budget", "N", "Failed opens that a start may make (default: 200)",
+     INTO(struct audit_arguments, budget), .min = 1},
+    {"suppressions", "FILE", "What is known, and why (default: " SUPPRESSIONS ", when it is there)",
+     INTO(struct audit_arguments, suppressions)},
+    {ROWS(struct audit_arguments, meta, meta_rows)},
+    {ROWS(struct audit_arguments, lines, progress_rows)},
+    {ROWS(struct audit_arguments, common, linting_rows)},
     {0},
 };
 
-static uint32_t number(const char *option, const char *text, const struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    char *end;
-    const unsigned long n = strtoul(text, &end, 10);
+    const struct audit_arguments *a = into;
 
-    if (end == text || *end || *text == '-' || n > UINT32_MAX)
-        argp_error(state, "%s wants a number, not '%s'", option, text);
-    return (uint32_t)n;
+    if (a->common.n_args == 0)
+        return err_set(err, EINVAL, "what is the audit's name?");
+    return a->output ? 0 : err_set(err, EINVAL, "-o FILE is missing");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct audit_arguments *a = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        break;
-    case 'o':
-        a->output = arg;
-        break;
-    case OPT_POLICY:
-        a->policy = arg;
-        break;
-    case OPT_NO_PLAN:
-        a->no_plan = true;
-        break;
-    case OPT_ONLY:
-        a->only = true;
-        break;
-    case OPT_BUDGET:
-        a->budget = number("--probe-budget", arg, state);
-        if (a->budget == 0)
-            argp_error(state, "--probe-budget wants a number above 0");
-        break;
-    case OPT_PROGRESS:
-        a->lines = progress_lines((int)(number("--progress-fd", arg, state) & 1023));
-        break;
-    case OPT_SUPPRESSIONS:
-        a->suppressions = arg;
-        break;
-    case OPT_META:
-        a->meta = arg;
-        break;
-    case ARGP_KEY_END:
-        if (a->common.n_args == 0)
-            argp_error(state, "what is the audit's name?");
-        if (!a->output)
-            argp_error(state, "-o FILE is missing");
-        a->name = a->common.arg[0];
-        a->common.arg++;
-        a->common.n_args--;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static const struct argp_child children[] = {{&linting_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "NAME [PATH...]",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "NAME [PATH...]",
     .doc = "Record a closure in one file: its packages, what each program's start costs and what "
            "could be done about it, and every finding of the linter.\v"
            "The closure is everything that the PATHs' packages refer to, by the store's database, "
            "or by the index with --db; without PATH, the whole index. "
            "Exit code: 0; 3, something could not be read.",
-    .children = children,
 };
 
 static int judge(void *data, struct findings *findings, struct err *err)
@@ -150,38 +87,42 @@ static int write_file(const struct audit *audit, const char *path, struct arena 
     return r;
 }
 
-static int make(struct audit_arguments *a, struct progress_line *line, struct err *err)
+static int make(void *into, struct arena *arena, struct err *err)
 {
     CLEANUP(linting_release) struct linting linting = {0};
     CLEANUP(origins_freep) struct origins *origins = NULL;
+    CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
+    struct audit_arguments *a = into;
+    const char *name = *a->common.arg++;
     struct policy policy = *policy_default();
-    struct audit_options o = {.name = a->name,
-                              .time = linting_now(a->arena),
+    struct audit_options o = {.name = name,
+                              .time = linting_now(arena),
                               .path = a->common.arg,
-                              .n_paths = a->common.n_args,
+                              .n_paths = --a->common.n_args,
                               .policy = a->no_plan ? NULL : &policy,
                               .judge = judge,
                               .data = a};
     struct audit audit;
-    int r = meta_read(a->meta, a->arena, &origins, err);
+    int r = meta_read(a->meta, arena, &origins, err);
 
+    a->arena = arena;
     if (r == 0 && a->policy)
-        r = policy_read(a->policy, a->arena, &policy, err);
+        r = policy_read(a->policy, arena, &policy, err);
     if (r == 0)
-        r = linting_open(&a->common, !a->only, &linting, err);
+        r = linting_open(&a->common, !a->only, &linting, arena, err);
     if (r < 0)
         return r;
     o.origins = origins;
     o.source = linting.closure.live ? "files" : "index";
-    o.lint = (struct lint_options){.cpu = &linting.setting.cpu,
-                                   .cwd = linting.setting.cwd,
+    o.lint = (struct lint_options){.cpu = &linting.setting->cpu,
+                                   .cwd = linting.setting->cwd,
                                    .probe_budget = a->budget,
                                    .progress = a->lines.progress.update ? &a->lines.progress
-                                                                        : &line->progress};
-    r = audit_make(&linting.closure, &o, a->arena, &audit, err);
-    progress_line_end(line);
+                                                                        : &line.progress};
+    r = audit_make(&linting.closure, &o, arena, &audit, err);
+    progress_line_end(&line);
     if (r == 0)
-        r = write_file(&audit, a->output, a->arena, err);
+        r = write_file(&audit, a->output, arena, err);
     if (r < 0)
         return r;
     log_info("%zu packages, %zu programs, %zu findings; failed calls at start: %llu",
@@ -192,21 +133,9 @@ static int make(struct audit_arguments *a, struct progress_line *line, struct er
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct progress_line line = progress_line(stderr);
-    struct audit_arguments a = {.arena = &arena};
-    struct err err = {0};
-    int r;
+    struct audit_arguments a = {0};
 
-    options_parse(&argp, argc, argv, &a);
-    r = make(&a, &line, &err);
-    progress_line_end(&line);
-    if (r < 0) {
-        log_error("%s", str_escape(&arena, err.text));
-        r = setting_failure(r);
-    }
-    options_release(&a.common);
-    return r;
+    return command_run(&flags, argc, argv, &a, make);
 }
 
 const struct command cmd_audit = {

@@ -2,51 +2,36 @@
  * stormlint calibrate DIR: what one of the loader's failed calls costs in a directory.
  */
 #include "base/json.h"
-#include "base/log.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "planner/cost.h"
 
+#include <errno.h>
 #include <stdio.h>
 
-enum { OPENS = 4096, OPT_JSON = 0x200 };
+enum { OPENS = 4096 };
 
 struct calibrate_arguments {
+    struct options common; /* of these only --json */
     const char *directory;
-    bool json;
 };
 
-static const struct argp_option rows[] = {
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+static const struct flag rows[] = {
+    {ROWS(struct calibrate_arguments, common, json_rows)},
+    {NULL, "DIR", NULL, INTO(struct calibrate_arguments, directory)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct calibrate_arguments *a = state->input;
+    const struct calibrate_arguments *a = into;
 
-    switch (key) {
-    case OPT_JSON:
-        a->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->directory)
-            argp_usage(state);
-        a->directory = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->directory)
-            argp_error(state, "which directory?");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return a->directory ? 0 : err_set(err, EINVAL, "which directory?");
 }
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "DIR",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "DIR",
     .doc = "Open names that are not there, each a new one, and measure: what --probe-cost of "
            "'stormlint plan' and 'stormlint compare' wants to know. Nothing is written.",
 };
@@ -66,25 +51,24 @@ static int print_json(const struct calibrate_arguments *a, const struct calibrat
     return r;
 }
 
+static int measure(void *into, struct arena *arena UNUSED, struct err *err)
+{
+    const struct calibrate_arguments *a = into;
+    struct calibration c;
+
+    if (calibrate(a->directory, OPENS, &c, err) < 0)
+        return command_failed(EXIT_INCOMPLETE, err);
+    if (a->common.json)
+        return print_json(a, &c, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
+    printf("%.2f us for a failed open (median of %u; best %.2f)\n", c.median_us, c.n, c.best_us);
+    return EXIT_FINE;
+}
+
 static int run(int argc, char **argv)
 {
     struct calibrate_arguments a = {0};
-    struct calibration c;
-    struct err err;
 
-    options_parse(&argp, argc, argv, &a);
-    if (calibrate(a.directory, OPENS, &c, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_INCOMPLETE;
-    }
-    if (!a.json)
-        printf("%.2f us for a failed open (median of %u; best %.2f)\n", c.median_us, c.n,
-               c.best_us);
-    else if (print_json(&a, &c, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
-    return EXIT_FINE;
+    return command_run(&flags, argc, argv, &a, measure);
 }
 
 const struct command cmd_calibrate = {

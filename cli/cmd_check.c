@@ -1,214 +1,120 @@
 /*
  * stormlint check PROGRAM...: is the prediction what the real loader does?
  */
-#include "base/log.h"
 #include "base/str.h"
 #include "cli/check_programs.h"
 #include "cli/check_tree.h"
-#include "cli/command.h"
 #include "cli/options.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum {
-    OPT_ROOT = 0x100,
-    OPT_ENV,
-    OPT_CWD,
-    OPT_CPU,
-    OPT_JSON,
-    OPT_TIME,
-    OPT_LIMIT,
-    OPT_PLAN,
-    OPT_OUTPUT,
-    OPT_BEFORE,
-    OPT_JOBS,
-    OPT_TREE,
-    OPT_TOP,
-    OPT_NO_STOP,
-    OPT_DLOPEN,
-    OPT_QUIET,
-    DEFAULT_LIMIT_S = 10,
-};
+enum { DEFAULT_LIMIT_S = 10 };
 
 struct options_check {
     struct check_options check;
     const char *cpu_name;
-    struct cpu cpu;
     bool json, tree, quiet, has_limit;
-    unsigned jobs, rounds;
+    unsigned jobs, rounds, limit_s;
     const char *plan, *output, *before;
     size_t top;
     const char **env;
     size_t n_env;
     const char **program; /* before "--" */
     size_t n_programs;
-    const char **arg; /* behind "--" */
-    size_t n_args;
-    struct options dlopen; /* its dlopens and declared, and their arena, alone */
-    struct arena arena;    /* owns the rest of the above */
+    char **word; /* behind "--"; NULL: there is none */
+    size_t n_words;
+    struct options dlopen; /* its dlopens and declared alone */
 };
 
-static const struct argp_option rows[] = {
-    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for / (needs unshare)", 0},
-    {"env", OPT_ENV, "NAME=VALUE", 0, "Set a variable for the program (repeatable)", 0},
-    {"cwd", OPT_CWD, "DIR", 0, "The program's working directory (default: an empty one)", 0},
-    {"cpu", OPT_CPU, "NAME", 0, "Predict for this CPU instead of this machine's", 0},
-    {"limit", OPT_LIMIT, "SECONDS", 0,
-     "Kill a program after this time (default: 10; --tree: no limit)", 0},
-    {"plan", OPT_PLAN, "PLAN", 0,
-     "Check the programs of a plan that was applied: they start as it promises", 0},
-    {"output", OPT_OUTPUT, "NAME=DIR", 0, "With --plan: the package's output is DIR now", 0},
-    {"time", OPT_TIME, "N", 0,
+static int take_before(void *into, const char *text, struct arena *arena, struct err *err UNUSED)
+{
+    struct options_check *o = into;
+
+    o->before = options_absolute(arena, str_unescape(arena, text));
+    return 0;
+}
+
+static bool has_equals(const char *text)
+{
+    return strchr(text, '=') != NULL;
+}
+
+static const struct flag rows[] = {
+    {"root", "DIR", "Take the tree below DIR for / (needs unshare)",
+     PATH(struct options_check, check.root)},
+    {"env", "NAME=VALUE", "Set a variable for the program (repeatable)",
+     LIST(struct options_check, env, n_env), .is = flag_is_assignment, .wants = "NAME=VALUE"},
+    {"cwd", "DIR", "The program's working directory (default: an empty one)",
+     PATH(struct options_check, check.cwd), .is = flag_is_absolute, .wants = "an absolute path"},
+    {"cpu", "NAME", "Predict for this CPU instead of this machine's",
+     INTO(struct options_check, cpu_name)},
+    {"limit", "SECONDS", "Kill a program after this time (default: 10; --tree: no limit)",
+     INTO(struct options_check, limit_s), .given = offsetof(struct options_check, has_limit),
+     .max = 1000000},
+    {"plan", "PLAN", "Check the programs of a plan that was applied: they start as it promises",
+     INTO(struct options_check, plan)},
+    {"output", "NAME=DIR", "With --plan: the package's output is DIR now",
+     PATH(struct options_check, output), .is = has_equals, .wants = "NAME=DIR"},
+    {"time", "N",
      "Also time the start: medians of N runs, with page faults, memory and the loader's own "
      "statistics",
-     0},
-    {"before", OPT_BEFORE, "FILE|DIR", 0,
+     INTO(struct options_check, rounds), .max = 100000},
+    {"before", "FILE|DIR",
      "With --time: in turns with FILE, the unedited program; with --plan DIR, the package as it "
      "was "
      "(default: where it was when the plan was made, if it is there still)",
-     0},
-    {"jobs", OPT_JOBS, "N", 0, "Check this many programs at a time (default: 1)", 0},
-    {"no-stop", OPT_NO_STOP, NULL, 0,
-     "Let programs run on instead of killing them before their first own instruction", 0},
-    {"dlopen", OPT_DLOPEN, "NAME[@OBJECT]", 0,
+     CALL(take_before)},
+    {"jobs", "N", "Check this many programs at a time (default: 1)",
+     INTO(struct options_check, jobs), .max = CHECK_MAX_JOBS},
+    {"no-stop", NULL,
+     "Let programs run on instead of killing them before their first own instruction",
+     INTO(struct options_check, check.run_on)},
+    {"dlopen", "NAME[@OBJECT]",
      "With --no-stop: tell which libraries that are opened later are this one and what it loads "
      "(repeatable); 'declared': what the loaded objects say they will dlopen",
-     0},
-    {"quiet", OPT_QUIET, NULL, 0, "Do not list the programs that agree", 0},
-    {"tree", OPT_TREE, NULL, 0,
-     "Run the command behind -- with everything it starts, and add up what the loaders do", 0},
-    {"top", OPT_TOP, "N", 0, "With --tree: list the N worst programs (default: 20; 0: all)", 0},
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+     CALL_ON(struct options_check, dlopen, options_dlopen)},
+    {"quiet", NULL, "Do not list the programs that agree", INTO(struct options_check, quiet)},
+    {"tree", NULL,
+     "Run the command behind -- with everything it starts, and add up what the loaders do",
+     INTO(struct options_check, tree)},
+    {"top", "N", "With --tree: list the N worst programs (default: 20; 0: all)",
+     INTO(struct options_check, top), .max = UINT32_MAX},
+    {"json", NULL, "Print JSON", INTO(struct options_check, json)},
+    {NULL, "PROGRAM", NULL, LIST(struct options_check, program, n_programs)},
     {0},
 };
 
-static unsigned number(const char *text, unsigned max, const char *option,
-                       const struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    char *end;
-    unsigned long n;
+    const struct options_check *o = into;
 
-    errno = 0;
-    n = strtoul(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || n > max)
-        argp_error(state, "%s wants a number up to %u, not '%s'", option, max, text);
-    return (unsigned)n;
-}
-
-static void add(struct options_check *o, const char ***array, size_t *n, const char *text)
-{
-    *array = arena_grow(&o->arena, *array, *n, sizeof(**array));
-    (*array)[(*n)++] = str_unescape(&o->arena, text);
-}
-
-static void finish(struct options_check *o, const struct argp_state *state)
-{
-    if (o->tree && (o->n_programs || !o->n_args))
-        argp_error(state, "--tree wants a command behind --, and nothing before");
+    if (o->tree && (o->n_programs || !o->n_words))
+        return err_set(err, EINVAL, "--tree wants a command behind --, and nothing before");
     if (!o->tree && !o->n_programs && !o->plan)
-        argp_error(state, "which program?");
+        return err_set(err, EINVAL, "which program?");
     if (o->plan && (o->tree || o->n_programs || o->check.root))
-        argp_error(state, "--plan names the programs itself, and goes with neither --tree nor "
-                          "--root");
+        return err_set(err, EINVAL,
+                       "--plan names the programs itself, and goes with neither --tree nor "
+                       "--root");
     if (o->before && (!o->rounds || (!o->plan && o->n_programs != 1)))
-        argp_error(state, "--before wants --time, and one program or a plan");
+        return err_set(err, EINVAL, "--before wants --time, and one program or a plan");
     if (o->rounds && (o->check.root || o->tree))
-        argp_error(state, "--time goes with neither --root nor --tree");
+        return err_set(err, EINVAL, "--time goes with neither --root nor --tree");
     if (o->tree && o->check.root)
-        argp_error(state, "--tree and --root do not go together");
-    o->check.dlopens = o->dlopen.dlopens;
-    o->check.n_dlopens = o->dlopen.n_dlopens;
-    o->check.declared = o->dlopen.declared;
-    if ((o->check.n_dlopens || o->check.declared) && !o->check.run_on)
-        argp_error(state, "--dlopen wants --no-stop: stopped programs dlopen nothing");
-    if (!o->has_limit && !o->tree)
-        o->check.limit_ms = DEFAULT_LIMIT_S * 1000;
-    o->check.env = o->env;
-    o->check.n_env = o->n_env;
-    o->check.args = o->arg;
-    o->check.n_args = o->n_args;
+        return err_set(err, EINVAL, "--tree and --root do not go together");
+    if ((o->dlopen.n_dlopens || o->dlopen.declared) && !o->check.run_on)
+        return err_set(err, EINVAL, "--dlopen wants --no-stop: stopped programs dlopen nothing");
+    return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options_check *o = state->input;
-
-    switch (key) {
-    case OPT_ROOT:
-        o->check.root = str_unescape(&o->arena, arg);
-        return 0;
-    case OPT_ENV:
-        if (!strchr(arg, '=') || *arg == '=')
-            argp_error(state, "--env wants NAME=VALUE, not '%s'", arg);
-        add(o, &o->env, &o->n_env, arg);
-        return 0;
-    case OPT_CWD:
-        if (*arg != '/')
-            argp_error(state, "--cwd wants an absolute path, not '%s'", arg);
-        o->check.cwd = str_unescape(&o->arena, arg);
-        return 0;
-    case OPT_CPU:
-        o->cpu_name = arg;
-        return 0;
-    case OPT_TIME:
-        o->rounds = number(arg, 100000, "--time", state);
-        return 0;
-    case OPT_LIMIT:
-        o->check.limit_ms = number(arg, 1000000, "--limit", state) * 1000;
-        o->has_limit = true;
-        return 0;
-    case OPT_PLAN:
-        o->plan = arg;
-        return 0;
-    case OPT_OUTPUT:
-        if (!strchr(arg, '='))
-            argp_error(state, "--output wants NAME=DIR, not '%s'", arg);
-        o->output = str_unescape(&o->arena, arg);
-        return 0;
-    case OPT_BEFORE:
-        o->before = options_absolute(&o->arena, str_unescape(&o->arena, arg));
-        return 0;
-    case OPT_JOBS:
-        o->jobs = number(arg, CHECK_MAX_JOBS, "--jobs", state);
-        return 0;
-    case OPT_NO_STOP:
-        o->check.run_on = true;
-        return 0;
-    case OPT_DLOPEN:
-        options_dlopen(&o->dlopen, arg, state);
-        return 0;
-    case OPT_QUIET:
-        o->quiet = true;
-        return 0;
-    case OPT_TREE:
-        o->tree = true;
-        return 0;
-    case OPT_TOP:
-        o->top = number(arg, UINT32_MAX, "--top", state);
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        add(o, &o->program, &o->n_programs, arg);
-        return 0;
-    case ARGP_KEY_END:
-        finish(o, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "PROGRAM... [-- ARGS]\n--plan PLAN [-- ARGS]\n--tree -- COMMAND...",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "PROGRAM... [-- ARGS]\n--plan PLAN [-- ARGS]\n--tree -- COMMAND...",
     .doc =
         "Run each PROGRAM under strace and compare what the dynamic loader does, call for call, "
         "with the prediction of 'stormlint trace'. A directory stands for all programs in it.\v"
@@ -221,17 +127,27 @@ static const struct argp argp = {
 /* ---- the command line */
 
 /* Take what is behind "--" off the command line: argp would mix it with the programs. */
-static int split_args(struct options_check *o, int argc, char **argv)
+static int split_line(struct options_check *o, int argc, char **argv)
 {
     int n = 0;
 
     while (n < argc && strcmp(argv[n], "--") != 0)
         n++;
-    if (n < argc)
-        o->arg = arena_grow(&o->arena, NULL, 0, sizeof(*o->arg)); /* "--" alone: no arguments */
-    for (int i = n + 1; i < argc; i++)
-        add(o, &o->arg, &o->n_args, argv[i]);
+    if (n < argc) {
+        o->word = argv + n + 1;
+        o->n_words = (size_t)(argc - n - 1);
+    }
     return n;
+}
+
+/* NULL: there was no "--"; behind it there may be nothing. */
+static const char **split_args(const struct options_check *o, struct arena *arena)
+{
+    const char **arg = o->word ? arena_calloc(arena, o->n_words + 1, sizeof(*arg)) : NULL;
+
+    for (size_t i = 0; i < o->n_words; i++)
+        arg[i] = str_unescape(arena, o->word[i]);
+    return arg;
 }
 
 /* Ctrl-C ends what is being run, not us: programs run in other sessions, and must not be left. */
@@ -253,8 +169,8 @@ static int tree(const struct options_check *o)
         .check = &o->check,
         .env = o->env,
         .n_env = o->n_env,
-        .word = o->arg,
-        .n_words = o->n_args,
+        .word = o->check.args,
+        .n_words = o->check.n_args,
         .json = o->json,
         .top = o->top,
     });
@@ -276,24 +192,36 @@ static int programs(const struct options_check *o)
     });
 }
 
+static int run_check(void *into, struct arena *arena, struct err *err)
+{
+    struct options_check *o = into;
+    struct check_options *c = &o->check;
+    struct cpu cpu;
+    int code;
+
+    if (cpu_find(o->cpu_name ? o->cpu_name : CPU_LIVE, &cpu, err) < 0)
+        return command_failed(EXIT_USAGE, err);
+    c->cpu = &cpu;
+    c->env = o->env;
+    c->n_env = o->n_env;
+    c->args = split_args(o, arena);
+    c->n_args = o->n_words;
+    c->dlopens = o->dlopen.dlopens;
+    c->n_dlopens = o->dlopen.n_dlopens;
+    c->declared = o->dlopen.declared;
+    c->limit_ms = (o->has_limit ? o->limit_s : o->tree ? 0 : DEFAULT_LIMIT_S) * 1000;
+    c->interrupt = catch_signals();
+    code = o->tree ? tree(o) : programs(o);
+    if (c->interrupt >= 0)
+        close(c->interrupt);
+    return code;
+}
+
 static int run(int argc, char **argv)
 {
     struct options_check o = {.top = 20};
-    struct err err = {0};
-    int code = EXIT_USAGE;
 
-    options_parse(&argp, split_args(&o, argc, argv), argv, &o);
-    o.check.cpu = &o.cpu;
-    o.check.interrupt = catch_signals();
-    if (cpu_find(o.cpu_name ? o.cpu_name : CPU_LIVE, &o.cpu, &err) < 0)
-        log_error("%s", err.text);
-    else
-        code = o.tree ? tree(&o) : programs(&o);
-    if (o.check.interrupt >= 0)
-        close(o.check.interrupt);
-    options_release(&o.dlopen);
-    arena_release(&o.arena);
-    return code;
+    return command_run(&flags, split_line(&o, argc, argv), argv, &o, run_check);
 }
 
 const struct command cmd_check = {

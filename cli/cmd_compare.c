@@ -1,110 +1,76 @@
 /*
  * stormlint compare PROGRAM...: all methods side by side, and totals.
  */
-#include "base/log.h"
 #include "base/str.h"
-#include "cli/command.h"
 #include "cli/compare_text.h"
 #include "cli/compare_times.h"
-#include "cli/index.h"
-#include "cli/options.h"
+#include "cli/places.h"
 #include "loader/world_index.h"
 #include "planner/cost.h"
 #include "planner/follow.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct compare_options {
     struct options common;
-    const char *policy, *cost, *variant, *times;
+    const char *policy, *variant, *times;
+    double probe_us;
     bool article, all;
 };
 
-enum { OPT_POLICY = 0x200, OPT_COST, OPT_ARTICLE, OPT_ALL, OPT_STATIC, OPT_TIMES };
-
-static const struct argp_option rows[] = {
-    {"policy", OPT_POLICY, "NAME|FILE", 0, "The policy that chooses", 0},
-    {"probe-cost", OPT_COST, "local|nfs|US", 0,
-     "Tell time, too: what one failed call costs, in microseconds", 0},
-    {"article", OPT_ARTICLE, NULL, 0,
+static const struct flag rows[] = {
+    {"policy", "NAME|FILE", "The policy that chooses", INTO(struct compare_options, policy)},
+    {ROWS(struct compare_options, probe_us, probe_cost_rows)},
+    {"article", NULL,
      "Two synthetic closures with the shapes that the article of June 2026 measured; beside real "
      "programs, or --all of an index",
-     0},
-    {"all", OPT_ALL, NULL, 0, "Totals over every program of the index", 0},
-    {"static", OPT_STATIC, "FILE", 0, "A static build of PROGRAM to be held against it", 0},
-    {"times", OPT_TIMES, "JSON", 0,
-     "How long both take, as 'stormlint check --time N --json --before PROGRAM FILE' measured", 0},
+     INTO(struct compare_options, article)},
+    {"all", NULL, "Totals over every program of the index", INTO(struct compare_options, all)},
+    {"static", "FILE", "A static build of PROGRAM to be held against it",
+     INTO(struct compare_options, variant)},
+    {"times", "JSON",
+     "How long both take, as 'stormlint check --time N --json --before PROGRAM FILE' measured",
+     INTO(struct compare_options, times)},
+    {ROWS(struct compare_options, common, options_rows)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct compare_options *o = state->input;
+    const struct compare_options *o = into;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
-    case OPT_POLICY:
-        o->policy = arg;
-        return 0;
-    case OPT_COST:
-        o->cost = arg;
-        if (probe_cost(arg) < 0)
-            argp_error(state, "'%s': a probe costs 'local', 'nfs', or microseconds", arg);
-        return 0;
-    case OPT_ARTICLE:
-        o->article = true;
-        return 0;
-    case OPT_ALL:
-        o->all = true;
-        return 0;
-    case OPT_STATIC:
-        o->variant = arg;
-        return 0;
-    case OPT_TIMES:
-        o->times = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->common.n_args && !o->article && !o->all)
-            argp_error(state, "which program?");
-        if (o->times && !o->variant)
-            argp_error(state, "--times is about the static build: --static FILE");
-        if (o->common.n_args && o->all)
-            argp_error(state, "--all takes no programs");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!o->common.n_args && !o->article && !o->all)
+        return err_set(err, EINVAL, "which program?");
+    if (o->times && !o->variant)
+        return err_set(err, EINVAL, "--times is about the static build: --static FILE");
+    if (o->common.n_args && o->all)
+        return err_set(err, EINVAL, "--all takes no programs");
+    return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "PROGRAM...\n--all\n--article",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "PROGRAM...\n--all\n--article",
     .doc = "Put all methods side by side: what a start costs with each, what each takes on disk, "
            "what became of it, and beside them shrinking the run path, a cache in the package and "
            "a static build. Nothing is run. Of several programs totals are told, too: what breaks "
            "something counts "
            "as built.",
-    .children = children,
 };
 
 /* What all programs share. */
 struct comparing {
-    struct compare_options *options;
+    const struct compare_options *options;
     const struct policy *policy;
     struct compare_view view;
     struct storm total[MAX_COMPARISON_ROWS];
     const char *name[MAX_COMPARISON_ROWS];
     struct storm chosen;
     size_t n, n_rows;
-    struct arena arena;
+    struct arena *arena;
     bool quiet, printed;
     int code; /* of the first program that could not be compared; EXIT_FINE */
 };
@@ -118,7 +84,7 @@ static void add_totals(struct comparing *c, const struct comparison *one)
     for (i = 0; i < one->n_rows; i++) {
         const struct comparison_row *row = &one->row[i];
 
-        c->name[i] = row->name ? arena_strdup(&c->arena, row->name) : "";
+        c->name[i] = row->name ? arena_strdup(c->arena, row->name) : "";
         storm_add(&c->total[i], row->known && !row->breaks ? &row->after : built);
         if (i < N_METHODS && one->decision.option[i].standing == STANDING_CHOSEN)
             storm_add(&c->chosen, &row->after);
@@ -208,25 +174,17 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
                        struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    struct program program;
     struct static_variant variant;
     struct comparison one;
     struct subject subject;
-    int r = program_follow(
-        query->world, &(struct program){.path = path, .env = query->env, .n_env = query->n_env},
-        &arena, &program, err);
+    int r = subject_follow(&subject, query, path, &arena, err);
 
-    if (r == 0 && c->options->variant)
-        r = find_variant(c->options, query, program.path, &arena, &variant, err);
     if (r < 0)
         return r;
-    query->program = program.path;
-    query->env = program.env;
-    query->n_env = program.n_env;
-    query->wrapper = program.wrapper;
-    if ((r = subject_init(&subject, query, &arena, err)) < 0)
-        return r;
-    r = compare_methods(&subject, c->options->variant ? &variant : NULL, !c->quiet, &one, err);
+    if (c->options->variant)
+        r = find_variant(c->options, query, query->program, &arena, &variant, err);
+    if (r == 0)
+        r = compare_methods(&subject, c->options->variant ? &variant : NULL, !c->quiet, &one, err);
     c->view.arena = &arena;
     if (r == 0 && (r = print_one(c, &one, path, err)) == 0)
         add_totals(c, &one);
@@ -238,13 +196,13 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
 static void compare_next(struct comparing *c, struct subject_query *query, const char *path)
 {
     struct err err;
-    int r = compare_one(c, query, path, &err);
+    int r = compare_one(c, query, path, &err), code;
 
     if (r == 0)
         return;
-    log_error("%s", err.text);
+    code = command_failed(command_code(r), &err);
     if (c->code == EXIT_FINE)
-        c->code = setting_failure(r);
+        c->code = code;
 }
 
 /* ---- the article */
@@ -290,65 +248,46 @@ static void add_path(void *data, const char *path)
     paths->path[paths->n++] = arena_strdup(paths->arena, path);
 }
 
-static int compare_index(struct comparing *c, struct err *err)
+/* Every program of the index. */
+static int compare_index(struct comparing *c, struct places *places, struct err *err)
 {
-    CLEANUP(indexed_release) struct indexed indexed = {0};
-    struct options *o = &c->options->common;
-    struct paths all = {.arena = &c->arena};
-    size_t i, n;
-    int r;
+    struct paths all = {.arena = c->arena};
+    int r = places_index(places, err);
 
-    o->declared = true; /* facts that only dlopens ask for are asked for here, too */
-    if ((r = indexed_open(o, &indexed, err)) < 0)
-        return r;
-    if (c->options->all)
-        r = index_programs(indexed.db, add_path, &all, err);
-    for (i = 0; i < o->n_args && r == 0; i++) {
-        const char **path;
-
-        if (options_is_live(o, o->arg[i]))
-            continue;
-        r = indexed_find(&indexed, o->arg[i], &c->arena, &path, &n, err);
-        for (size_t k = 0; r == 0 && k < n; k++)
-            add_path(&all, path[k]);
-    }
-    for (i = 0; i < all.n && r == 0; i++) {
-        struct subject_query query = {.world = indexed.setting.world,
-                                      .policy = c->policy,
-                                      .cpu = o->cpu,
-                                      .env = o->env,
-                                      .n_env = o->n_env};
+    if (r == 0)
+        r = index_programs(places->db, add_path, &all, err);
+    for (size_t i = 0; i < all.n && r == 0; i++) {
+        struct subject_query query = places_query(places, &places->index, c->policy);
 
         compare_next(c, &query, all.path[i]);
     }
     return r;
 }
 
-static int compare_live(struct comparing *c, struct err *err)
+/* Those that are named, and are files as they are now, or of the index. */
+static int compare_named(struct comparing *c, struct places *places, bool live, struct err *err)
 {
-    CLEANUP(setting_release) struct setting setting = {0};
-    struct options *o = &c->options->common;
-    int r = setting_live(o, &setting, err);
-    size_t i;
+    const struct options *o = places->options;
+    int r = 0;
 
-    for (i = 0; r == 0 && i < o->n_args; i++) {
-        struct subject_query query = {.world = setting.world,
-                                      .policy = c->policy,
-                                      .cpu = o->cpu,
-                                      .cwd = setting.cwd,
-                                      .env = o->env,
-                                      .n_env = o->n_env};
+    for (size_t i = 0; i < o->n_args && r == 0; i++) {
+        struct found found = {0};
 
-        if (options_is_live(o, o->arg[i]))
-            compare_next(c, &query, o->arg[i]);
+        if (options_is_live(o, o->arg[i]) == live)
+            r = places_find(places, o->arg[i], c->arena, &found, err);
+        for (size_t k = 0; k < found.n && r == 0; k++) {
+            struct subject_query query = places_query(places, found.setting, c->policy);
+
+            compare_next(c, &query, found.path[k]);
+        }
     }
     return r;
 }
 
 static int compare_all(struct comparing *c, struct err *err)
 {
-    const struct options *o = &c->options->common;
-    bool live = false, indexed = c->options->all;
+    CLEANUP(places_release)
+    struct places places = {.options = &c->options->common, .everything = true};
     int r = 0;
 
     if (c->options->article && (r = compare_article(c, err)) < 0)
@@ -359,44 +298,40 @@ static int compare_all(struct comparing *c, struct err *err)
         c->chosen = (struct storm){0};
     }
     c->quiet = c->options->all;
-    for (size_t i = 0; i < o->n_args; i++) {
-        live |= options_is_live(o, o->arg[i]);
-        indexed |= !options_is_live(o, o->arg[i]);
+    if (c->options->all)
+        return compare_index(c, &places, err);
+    r = compare_named(c, &places, false, err);
+    return r == 0 ? compare_named(c, &places, true, err) : r;
+}
+
+static int compare(void *into, struct arena *arena, struct err *err)
+{
+    struct compare_options *o = into;
+    struct policy policy = *policy_default();
+    struct comparing c = {.options = o,
+                          .policy = &policy,
+                          .view = {.to = stdout, .probe_us = o->probe_us},
+                          .arena = arena};
+    int r;
+
+    options_place(&o->common, arena);
+    if (o->policy && policy_read(o->policy, arena, &policy, err) < 0)
+        return command_failed(EXIT_USAGE, err);
+    if ((r = compare_all(&c, err)) < 0)
+        return r;
+    if (c.n > 1 && !o->common.json) {
+        if (!c.quiet || o->article)
+            putchar('\n');
+        print_totals(&c);
     }
-    if (indexed)
-        r = compare_index(c, err);
-    return r == 0 && live ? compare_live(c, err) : r;
+    return c.code;
 }
 
 static int run(int argc, char **argv)
 {
-    struct compare_options o = {0};
-    struct policy policy = *policy_default();
-    struct comparing c = {.options = &o, .policy = &policy, .view = {.to = stdout, .probe_us = -1}};
-    struct err err = {0};
-    int r = 0, code;
+    struct compare_options o = {.probe_us = -1};
 
-    options_parse(&argp, argc, argv, &o);
-    options_place(&o.common);
-    if (o.cost)
-        c.view.probe_us = probe_cost(o.cost);
-    if (o.policy && policy_read(o.policy, &c.arena, &policy, &err) < 0) {
-        log_error("%s", err.text);
-        code = EXIT_USAGE;
-    } else if ((r = compare_all(&c, &err)) < 0) {
-        log_error("%s", err.text);
-        code = setting_failure(r);
-    } else {
-        code = c.code;
-        if (c.n > 1 && !o.common.json) {
-            if (!c.quiet || o.article)
-                putchar('\n');
-            print_totals(&c);
-        }
-    }
-    arena_release(&c.arena);
-    options_release(&o.common);
-    return code;
+    return command_run(&flags, argc, argv, &o, compare);
 }
 
 const struct command cmd_compare = {

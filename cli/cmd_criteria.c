@@ -2,61 +2,41 @@
  * stormlint criteria: the checklist of plans; with --table the comparison of the methods for one
  * program.
  */
-#include "base/log.h"
-#include "cli/command.h"
 #include "cli/compare_text.h"
-#include "cli/index.h"
-#include "cli/options.h"
+#include "cli/places.h"
 #include "planner/follow.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 struct criteria_options {
     struct options common;
     const char *policy, *table;
 };
 
-enum { OPT_POLICY = 0x200, OPT_TABLE };
-
-static const struct argp_option rows[] = {
-    {"policy", OPT_POLICY, "NAME|FILE", 0, "Show what this policy requires", 0},
-    {"table", OPT_TABLE, "PROGRAM", 0,
-     "The comparison of the article of June 2026, computed for PROGRAM", 0},
+static const struct flag rows[] = {
+    {"policy", "NAME|FILE", "Show what this policy requires",
+     INTO(struct criteria_options, policy)},
+    {"table", "PROGRAM", "The comparison of the article of June 2026, computed for PROGRAM",
+     INTO(struct criteria_options, table)},
+    {ROWS(struct criteria_options, common, options_rows)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct criteria_options *o = state->input;
+    const struct criteria_options *o = into;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
-    case OPT_POLICY:
-        o->policy = arg;
-        return 0;
-    case OPT_TABLE:
-        o->table = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->common.n_args)
-            argp_error(state, "it takes no arguments; --table takes a program");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->common.n_args)
+        return err_set(err, EINVAL, "it takes no arguments; --table takes a program");
+    return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
     .doc = "Print the checklist that 'stormlint plan' holds every proposal against: what is asked, "
            "how it is decided, and whether a failure rules a proposal out.",
-    .children = children,
 };
 
 static json_t *criteria_json(const struct policy *policy)
@@ -100,32 +80,28 @@ static int print_list(const struct criteria_options *o, const struct policy *pol
     return 0;
 }
 
-static int table_in(struct criteria_options *o, const struct setting *setting,
-                    const struct policy *policy, const char *path, struct err *err)
+static int print_table(const struct criteria_options *o, const struct policy *policy,
+                       struct arena *arena, struct err *err)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct compare_view view = {.to = stdout, .arena = &arena, .probe_us = -1};
-    struct program program = {.path = path, .env = o->common.env, .n_env = o->common.n_env};
-    struct subject_query query = {
-        .world = setting->world, .policy = policy, .cpu = o->common.cpu, .cwd = setting->cwd};
+    CLEANUP(places_release) struct places places = {.options = &o->common, .everything = true};
+    struct compare_view view = {.to = stdout, .arena = arena, .probe_us = -1};
+    struct subject_query query;
     struct comparison comparison;
     struct subject subject;
+    struct found found;
     json_t *json;
-    int r = program_follow(setting->world, &program, &arena, &program, err);
+    int r = places_find(&places, options_placed(&o->common, o->table, arena), arena, &found, err);
 
     if (r < 0)
         return r;
-    query.program = program.path;
-    query.env = program.env;
-    query.n_env = program.n_env;
-    query.wrapper = program.wrapper;
-    if ((r = subject_init(&subject, &query, &arena, err)) < 0)
+    query = places_query(&places, found.setting, policy);
+    if ((r = subject_follow(&subject, &query, found.path[0], arena, err)) < 0)
         return r;
     r = compare_methods(&subject, NULL, false, &comparison, err);
     if (r == 0 && !o->common.json)
-        compare_table(&view, &comparison, path);
+        compare_table(&view, &comparison, found.path[0]);
     else if (r == 0) {
-        json = compare_json(&comparison, path);
+        json = compare_json(&comparison, found.path[0]);
         r = json_print(json, stdout, true, err);
         json_decref(json);
     }
@@ -133,50 +109,23 @@ static int table_in(struct criteria_options *o, const struct setting *setting,
     return r;
 }
 
-static int print_table(struct criteria_options *o, const struct policy *policy, struct err *err)
+static int print(void *into, struct arena *arena, struct err *err)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    const char **path = &o->table;
-    int r;
+    const struct criteria_options *o = into;
+    struct policy policy = *policy_default();
 
-    o->table = options_placed(&o->common, o->table);
-    if (options_is_live(&o->common, o->table)) {
-        CLEANUP(setting_release) struct setting setting = {0};
-
-        r = setting_live(&o->common, &setting, err);
-        return r < 0 ? r : table_in(o, &setting, policy, o->table, err);
-    }
-    CLEANUP(indexed_release) struct indexed indexed = {0};
-    size_t n;
-
-    o->common.declared = true;
-    if ((r = indexed_open(&o->common, &indexed, err)) < 0 ||
-        (r = indexed_find(&indexed, o->table, &arena, &path, &n, err)) < 0)
-        return r;
-    return table_in(o, &indexed.setting, policy, path[0], err);
+    if (o->policy && policy_read(o->policy, arena, &policy, err) < 0)
+        return command_failed(EXIT_USAGE, err);
+    if (o->table)
+        return print_table(o, &policy, arena, err);
+    return print_list(o, &policy, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct criteria_options o = {0};
-    struct policy policy = *policy_default();
-    struct err err = {0};
-    int r, code = EXIT_FINE;
 
-    options_parse(&argp, argc, argv, &o);
-    if (o.policy && policy_read(o.policy, &arena, &policy, &err) < 0) {
-        log_error("%s", err.text);
-        options_release(&o.common);
-        return EXIT_USAGE;
-    }
-    r = o.table ? print_table(&o, &policy, &err) : print_list(&o, &policy, &err);
-    if (r < 0) {
-        log_error("%s", err.text);
-        code = o.table ? setting_failure(r) : EXIT_FAILED;
-    }
-    options_release(&o.common);
-    return code;
+    return command_run(&flags, argc, argv, &o, print);
 }
 
 const struct command cmd_criteria = {

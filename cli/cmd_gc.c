@@ -1,9 +1,6 @@
 /*
  * stormlint gc: an index without what is no more.
  */
-#include "base/log.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "scanner/gc.h"
 
@@ -14,42 +11,24 @@ struct gc_arguments {
     bool dry;
 };
 
-enum { OPT_DB = 0x200, OPT_DRY };
-
-static const struct argp_option rows[] = {
-    {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
-    {"dry-run", OPT_DRY, NULL, 0, "Only tell how much would be dropped", 0},
+static const struct flag rows[] = {
+    {"dry-run", NULL, "Only tell how much would be dropped", INTO(struct gc_arguments, dry)},
+    {ROWS(struct gc_arguments, common, db_rows)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct gc_arguments *a = state->input;
-
-    switch (key) {
-    case OPT_DB:
-        a->common.db = arg;
-        return 0;
-    case OPT_DRY:
-        a->dry = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
+static const struct flags flags = {
+    .row = rows,
     .doc = "Drop from an index the packages whose store paths are gone.\v"
            "Audits keep what they have recorded. A store whose directory is not there at all is "
            "left alone. Exit code: 0; 4, nothing was dropped.",
 };
 
-static int collect(struct gc_arguments *a, struct err *err)
+static int gc(void *into, struct arena *arena, struct err *err)
 {
     CLEANUP(db_closep) struct db *db = NULL;
-    const char *path = options_db(&a->common);
+    const struct gc_arguments *a = into;
+    const char *path = options_db(&a->common, arena);
     struct gc_result result;
     int r = db_open(path, DB_READ, &db, err); /* there must be one: it is not made here */
 
@@ -60,25 +39,18 @@ static int collect(struct gc_arguments *a, struct err *err)
     }
     if (r == 0)
         r = gc_run(db, a->dry, &result, err);
-    if (r == 0)
-        printf("%zu of %zu packages %s\n", result.dropped, result.packages,
-               a->dry ? "would be dropped" : "dropped");
-    return r;
+    if (r < 0)
+        return command_failed(EXIT_FAILED, err);
+    printf("%zu of %zu packages %s\n", result.dropped, result.packages,
+           a->dry ? "would be dropped" : "dropped");
+    return EXIT_FINE;
 }
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct gc_arguments a = {0};
-    struct err err = {0};
-    int r;
 
-    options_parse(&argp, argc, argv, &a);
-    r = collect(&a, &err);
-    if (r < 0)
-        log_error("%s", str_escape(&arena, err.text));
-    options_release(&a.common);
-    return r < 0 ? EXIT_FAILED : EXIT_FINE;
+    return command_run(&flags, argc, argv, &a, gc);
 }
 
 const struct command cmd_gc = {

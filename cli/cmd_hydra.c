@@ -6,10 +6,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "scanner/fetch.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,55 +20,36 @@ enum { CONNECT_MS = 300, WHOLE_MS = 800, FILE_MAX = 16 * 1024 * 1024, ANSWER_MAX
 #define SERVICE "http://127.0.0.1:8417"
 
 struct hydra_arguments {
-    struct options common; /* of these only the arguments */
     const char *service, *token_file;
+    const char **word; /* NAME PATH..., or none */
+    size_t n_words;
     bool dry;
 };
 
-enum { OPT_SERVICE = 0x200, OPT_TOKEN, OPT_DRY };
-
-static const struct argp_option rows[] = {
-    {"service", OPT_SERVICE, "ADDRESS", 0,
-     "http://..., https://... or unix:PATH; else $STORMLINT_SERVICE (default: " SERVICE ")", 0},
-    {"token-file", OPT_TOKEN, "FILE", 0,
-     "Its first line is the service's token; else $STORMLINT_TOKEN_FILE names it", 0},
-    {"dry-run", OPT_DRY, NULL, 0, "Print what would be ordered", 0},
+static const struct flag rows[] = {
+    {"service", "ADDRESS",
+     "http://..., https://... or unix:PATH; else $STORMLINT_SERVICE (default: " SERVICE ")",
+     INTO(struct hydra_arguments, service)},
+    {"token-file", "FILE",
+     "Its first line is the service's token; else $STORMLINT_TOKEN_FILE names it",
+     INTO(struct hydra_arguments, token_file)},
+    {"dry-run", NULL, "Print what would be ordered", INTO(struct hydra_arguments, dry)},
+    {NULL, "NAME PATH...", NULL, LIST(struct hydra_arguments, word, n_words)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct hydra_arguments *a = state->input;
-    struct options *o = &a->common;
+    const struct hydra_arguments *a = into;
 
-    switch (key) {
-    case OPT_SERVICE:
-        a->service = arg;
-        break;
-    case OPT_TOKEN:
-        a->token_file = arg;
-        break;
-    case OPT_DRY:
-        a->dry = true;
-        break;
-    case ARGP_KEY_ARG:
-        o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
-        o->arg[o->n_args++] = str_unescape(&o->arena, arg);
-        break;
-    case ARGP_KEY_END:
-        if (o->n_args == 1)
-            argp_error(state, "an audit of what? NAME is followed by paths");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
+    return a->n_words != 1 ? 0
+                           : err_set(err, EINVAL, "an audit of what? NAME is followed by paths");
 }
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "[NAME PATH...]",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "[NAME PATH...]",
     .doc = "Order an audit from a service (see 'stormlint serve') and do not wait for it. "
            "Without NAME: of the build that the file $HYDRA_JSON tells of, as Hydra's RunCommand "
            "plugin sets it; the audit is named PROJECT:JOBSET:JOB:BUILD.\v"
@@ -173,14 +152,14 @@ static int order_of_file(struct arena *arena, json_t **ret_order, struct err *er
 }
 
 /* What links lead to, since a service takes paths of its store only. */
-static json_t *order_of_arguments(const struct options *o)
+static json_t *order_of_arguments(const struct hydra_arguments *a)
 {
     json_t *order = json_object(), *paths = json_array();
     char real[PATH_MAX];
 
-    for (size_t i = 1; i < o->n_args; i++)
-        json_push(paths, json_text(realpath(o->arg[i], real) ? real : o->arg[i]));
-    json_put_text(order, "name", o->arg[0]);
+    for (size_t i = 1; i < a->n_words; i++)
+        json_push(paths, json_text(realpath(a->word[i], real) ? real : a->word[i]));
+    json_put_text(order, "name", a->word[0]);
     json_put(order, "paths", paths);
     return order;
 }
@@ -270,36 +249,29 @@ static int place(const struct hydra_arguments *a, const json_t *order, struct ar
     return r;
 }
 
-static int order(const struct hydra_arguments *a, struct arena *arena, struct err *err)
+static int order(void *into, struct arena *arena, struct err *err)
 {
+    const struct hydra_arguments *a = into;
     json_auto_t *order = NULL;
     int r = 0;
 
-    if (a->common.n_args)
-        order = order_of_arguments(&a->common);
+    if (a->n_words)
+        order = order_of_arguments(a);
     else
         r = order_of_file(arena, &order, err);
     if (r < 0)
-        return EXIT_USAGE;
+        return command_failed(EXIT_USAGE, err);
     if (!order)
         return EXIT_FINE;
     r = a->dry ? json_print(order, stdout, true, err) : place(a, order, arena, err);
-    return r < 0 ? EXIT_FAILED : EXIT_FINE;
+    return r < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct hydra_arguments a = {0};
-    struct err err = {0};
-    int code;
 
-    options_parse(&argp, argc, argv, &a);
-    code = order(&a, &arena, &err);
-    if (err.code)
-        log_error("%s", str_escape(&arena, err.text));
-    options_release(&a.common);
-    return code;
+    return command_run(&flags, argc, argv, &a, order);
 }
 
 const struct command cmd_hydra = {

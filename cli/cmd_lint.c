@@ -1,14 +1,10 @@
 /*
  * stormlint lint [PATH...]: what is wrong, by the rules.
  */
-#include "base/log.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/lint_text.h"
 #include "cli/linting.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct lint_arguments {
@@ -22,138 +18,93 @@ struct lint_arguments {
     const char *explain, *baseline, *suppressions;
 };
 
-enum {
-    OPT_FORMAT = 0x200,
-    OPT_FAIL_ON,
-    OPT_EXPLAIN,
-    OPT_BASELINE,
-    OPT_SUPPRESSIONS,
-    OPT_RULE,
-    OPT_CLOSURE,
-    OPT_BUDGET,
-    OPT_JSON,
-};
-
-static const struct argp_option rows[] = {
-    {"format", OPT_FORMAT, "FORMAT", 0, "text, json, sarif, junit or github (default: text)", 0},
-    {"json", OPT_JSON, NULL, 0, "The same as --format json", 0},
-    {"fail-on", OPT_FAIL_ON, "SEVERITY", 0,
-     "Exit with 1 from this severity on: error, warning, note, or never (default: error)", 0},
-    {"rule", OPT_RULE, "RULE[,...]", 0,
-     "Ask these rules alone, by id or code (repeatable); 'all': opt-in ones, too", 0},
-    {"closure", OPT_CLOSURE, NULL, 0, "Lint everything that the packages refer to, too", 0},
-    {"explain", OPT_EXPLAIN, "RULE", 0, "Print the page of a rule", 0},
-    {"baseline", OPT_BASELINE, "FILE", 0,
-     "What this earlier run (--format json, or an audit) found is known, and does not fail", 0},
-    {"suppressions", OPT_SUPPRESSIONS, "FILE", 0,
-     "What is not to be told, and why (default: " SUPPRESSIONS ", when it is there)", 0},
-    {"probe-budget", OPT_BUDGET, "N", 0, "Failed opens that a start may make (default: 200)", 0},
-    {0},
-};
-
-static void choose_rules(struct lint_arguments *a, const char *list, const struct argp_state *state)
+static int take_rules(void *into, const char *list, struct arena *arena, struct err *err)
 {
+    struct lint_arguments *a = into;
+
     while (*list) {
         const size_t len = strcspn(list, ",");
-        const char *name = arena_strndup(&a->common.arena, list, len);
+        const char *name = arena_strndup(arena, list, len);
         const struct rule *rule = rule_find(name);
 
         if (!rule && strcmp(name, "all") != 0)
-            argp_error(state, "there is no rule '%s'; 'stormlint rules' lists them", name);
+            return err_set(err, EINVAL, "there is no rule '%s'; 'stormlint rules' lists them",
+                           name);
         for (size_t i = 0; i < N_RULES; i++)
             a->rules[i] |= !rule || rule == &rules()[i];
         list += len + (list[len] == ',');
     }
     a->has_rules = true;
-}
-
-static void set_fail_on(struct lint_arguments *a, const char *name, const struct argp_state *state)
-{
-    a->never_fail = !strcmp(name, "never");
-    if (!a->never_fail && !severity_find(name, &a->fail_on))
-        argp_error(state, "--fail-on wants error, warning, note or never, not '%s'", name);
-}
-
-static void set_format(struct lint_arguments *a, const char *name, const struct argp_state *state)
-{
-    a->format = format_find(name);
-    if (!a->format && strcmp(name, "text") != 0)
-        argp_error(state, "--format wants text, json, sarif, junit or github, not '%s'", name);
-}
-
-static void set_budget(struct lint_arguments *a, const char *text, const struct argp_state *state)
-{
-    char *end;
-    const unsigned long n = strtoul(text, &end, 10);
-
-    if (end == text || *end || *text == '-' || n == 0 || n > UINT32_MAX)
-        argp_error(state, "--probe-budget wants a number above 0, not '%s'", text);
-    a->budget = (uint32_t)n;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct lint_arguments *a = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->common;
-        break;
-    case OPT_FORMAT:
-        set_format(a, arg, state);
-        break;
-    case OPT_FAIL_ON:
-        set_fail_on(a, arg, state);
-        break;
-    case OPT_RULE:
-        choose_rules(a, arg, state);
-        break;
-    case OPT_CLOSURE:
-        a->whole = true;
-        break;
-    case OPT_EXPLAIN:
-        a->explain = arg;
-        break;
-    case OPT_BASELINE:
-        a->baseline = arg;
-        break;
-    case OPT_SUPPRESSIONS:
-        a->suppressions = arg;
-        break;
-    case OPT_BUDGET:
-        set_budget(a, arg, state);
-        break;
-    case OPT_JSON:
-        a->format = format_find("json");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
     return 0;
 }
 
-static const struct argp_child children[] = {{&linting_argp, 0, NULL, 0}, {0}};
+static int take_fail_on(void *into, const char *name, struct arena *arena UNUSED, struct err *err)
+{
+    struct lint_arguments *a = into;
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "[PATH...]",
+    a->never_fail = !strcmp(name, "never");
+    if (!a->never_fail && !severity_find(name, &a->fail_on))
+        return err_set(err, EINVAL, "--fail-on wants error, warning, note or never, not '%s'",
+                       name);
+    return 0;
+}
+
+static int take_format(void *into, const char *name, struct arena *arena UNUSED, struct err *err)
+{
+    struct lint_arguments *a = into;
+
+    a->format = format_find(name);
+    if (!a->format && strcmp(name, "text") != 0)
+        return err_set(err, EINVAL, "--format wants text, json, sarif, junit or github, not '%s'",
+                       name);
+    return 0;
+}
+
+static int take_json(void *into, const char *text UNUSED, struct arena *arena, struct err *err)
+{
+    return take_format(into, "json", arena, err);
+}
+
+static const struct flag rows[] = {
+    {"format", "FORMAT", "text, json, sarif, junit or github (default: text)", CALL(take_format)},
+    {"json", NULL, "The same as --format json", CALL(take_json)},
+    {"fail-on", "SEVERITY",
+     "Exit with 1 from this severity on: error, warning, note, or never (default: error)",
+     CALL(take_fail_on)},
+    {"rule", "RULE[,...]",
+     "Ask these rules alone, by id or code (repeatable); 'all': opt-in ones, too",
+     CALL(take_rules)},
+    {"closure", NULL, "Lint everything that the packages refer to, too",
+     INTO(struct lint_arguments, whole)},
+    {"explain", "RULE", "Print the page of a rule", INTO(struct lint_arguments, explain)},
+    {"baseline", "FILE",
+     "What this earlier run (--format json, or an audit) found is known, and does not fail",
+     INTO(struct lint_arguments, baseline)},
+    {"suppressions", "FILE",
+     "What is not to be told, and why (default: " SUPPRESSIONS ", when it is there)",
+     INTO(struct lint_arguments, suppressions)},
+    {"probe-budget", "N", "Failed opens that a start may make (default: 200)",
+     INTO(struct lint_arguments, budget), .min = 1},
+    {ROWS(struct lint_arguments, common, linting_rows)},
+    {0},
+};
+
+static const struct flags flags = {
+    .row = rows,
+    .args = "[PATH...]",
     .doc = "Find what is wrong with the ELF files of a closure: run paths, sonames, versions, "
            "notes, farms, and starts that cost too much.\v"
            "A PATH is a file, a package or a directory, read as it is; with --db, or without a "
            "slash, it is looked up in the index. Without PATH the whole index is linted. "
            "Exit code: 0, nothing from --fail-on on; 1, findings; 3, something could not be read.",
-    .children = children,
 };
 
-static int explain(const char *name)
+static int explain(const char *name, struct err *err)
 {
     const struct rule *rule = rule_find(name);
 
-    if (!rule) {
-        log_error("there is no rule '%s'; 'stormlint rules' lists them", name);
-        return EXIT_USAGE;
-    }
+    if (!rule)
+        return err_set(err, EINVAL, "there is no rule '%s'; 'stormlint rules' lists them", name);
     fputs(rule_page(rule), stdout);
     return EXIT_FINE;
 }
@@ -190,30 +141,33 @@ static int print(const struct lint_arguments *a, struct lint_result *result,
     else
         lint_text(stdout, &term, &report);
     if (r < 0)
-        return EXIT_FAILED;
+        return command_failed(EXIT_FAILED, err);
     if (result->incomplete)
         return EXIT_INCOMPLETE;
     return report_fails(&report) ? EXIT_FINDINGS : EXIT_FINE;
 }
 
-/* An exit code, or a negative errno. */
-static int lint(struct lint_arguments *a, struct progress_line *line, struct arena *arena,
-                struct err *err)
+static int lint(void *into, struct arena *arena, struct err *err)
 {
     CLEANUP(linting_release) struct linting linting = {0};
+    CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
+    struct lint_arguments *a = into;
     struct suppressions suppressions = {0};
     struct lint_options o = {.rules = a->has_rules ? a->rules : NULL,
                              .probe_budget = a->budget,
-                             .progress = &line->progress};
+                             .progress = &line.progress};
     struct lint_result result;
-    int r = linting_open(&a->common, a->whole, &linting, err);
+    int r;
 
+    if (a->explain)
+        return explain(a->explain, err);
+    r = linting_open(&a->common, a->whole, &linting, arena, err);
     if (r < 0)
         return r;
-    o.cpu = &linting.setting.cpu;
-    o.cwd = linting.setting.cwd;
+    o.cpu = &linting.setting->cpu;
+    o.cwd = linting.setting->cwd;
     r = lint_run(&linting.closure, &o, arena, &result, err);
-    progress_line_end(line);
+    progress_line_end(&line);
     if (r == 0)
         r = judge(a, &result, &suppressions, arena, err);
     return r < 0 ? r : print(a, &result, &suppressions, arena, err);
@@ -221,21 +175,9 @@ static int lint(struct lint_arguments *a, struct progress_line *line, struct are
 
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct progress_line line = progress_line(stderr);
     struct lint_arguments a = {.fail_on = SEVERITY_ERROR};
-    struct err err = {0};
-    int r;
 
-    options_parse(&argp, argc, argv, &a);
-    r = a.explain ? explain(a.explain) : lint(&a, &line, &arena, &err);
-    progress_line_end(&line);
-    if (err.code) {
-        log_error("%s", str_escape(&arena, err.text));
-        r = r < 0 ? setting_failure(r) : r;
-    }
-    options_release(&a.common);
-    return r;
+    return command_run(&flags, argc, argv, &a, lint);
 }
 
 const struct command cmd_lint = {

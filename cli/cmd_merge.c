@@ -3,15 +3,12 @@
  */
 #include "base/json.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "base/str.h"
-#include "cli/command.h"
 #include "cli/meta.h"
 #include "cli/options.h"
 #include "scanner/index.h"
 #include "scanner/merge.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,48 +21,28 @@ struct merge_arguments {
     json_t *clashes; /* for --json */
 };
 
-enum { OPT_JSON = 0x200, OPT_META, OPT_REPLACE };
-
-static const struct argp_option rows[] = {
-    {"replace", OPT_REPLACE, NULL, 0, "OUT may be there already; it may be one of the inputs", 0},
-    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
-    {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
+static const struct flag rows[] = {
+    {"replace", NULL, "OUT may be there already; it may be one of the inputs",
+     INTO(struct merge_arguments, replace)},
+    {ROWS(struct merge_arguments, meta, meta_rows)},
+    {"json", NULL, "Print the summary as JSON", INTO(struct merge_arguments, common.json)},
+    {NULL, "OUT IN...", NULL, LIST(struct merge_arguments, common.arg, common.n_args)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct merge_arguments *a = state->input;
-    struct options *o = &a->common;
+    const struct merge_arguments *a = into;
 
-    switch (key) {
-    case OPT_REPLACE:
-        a->replace = true;
-        break;
-    case OPT_META:
-        a->meta = arg;
-        break;
-    case OPT_JSON:
-        o->json = true;
-        break;
-    case ARGP_KEY_ARG:
-        o->arg = arena_grow(&o->arena, o->arg, o->n_args, sizeof(*o->arg));
-        o->arg[o->n_args++] = arg;
-        break;
-    case ARGP_KEY_END:
-        if (o->n_args < 2)
-            argp_error(state, "an index to make and at least one to read are needed");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (a->common.n_args < 2)
+        return err_set(err, EINVAL, "an index to make and at least one to read are needed");
     return 0;
 }
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "OUT IN...",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "OUT IN...",
     .doc =
         "Make one index OUT out of others: shards of a store, closures, what other machines have "
         "read.\v"
@@ -137,7 +114,7 @@ static void print_text(const struct merge_arguments *a, const struct merge_resul
 /* Fill `path`, which is not there yet. */
 static int merge_into(struct merge_arguments *a, const char *path, struct progress *progress,
                       struct merge_result *ret_result, struct index_totals *ret_totals,
-                      struct err *err)
+                      struct arena *arena, struct err *err)
 {
     CLEANUP(origins_freep) struct origins *origins = NULL;
     CLEANUP(db_closep) struct db *db = NULL;
@@ -146,7 +123,7 @@ static int merge_into(struct merge_arguments *a, const char *path, struct progre
                                           .clash = tell_clash,
                                           .data = a,
                                           .progress = progress};
-    int r = meta_read(a->meta, &a->common.arena, &origins, err);
+    int r = meta_read(a->meta, arena, &origins, err);
 
     if (r == 0)
         r = db_open(path, DB_WRITE, &db, err);
@@ -161,9 +138,9 @@ static int merge_into(struct merge_arguments *a, const char *path, struct progre
 }
 
 /* Made beside OUT and put there when it is done: who reads OUT sees all of it or nothing. */
-static int merge(struct merge_arguments *a, struct progress_line *line, struct err *err)
+static int merge(struct merge_arguments *a, struct arena *arena, struct err *err)
 {
-    struct arena *arena = &a->common.arena;
+    CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
     const char *out = a->common.arg[0];
     const char *part = arena_printf(arena, "%s.part-%ld", out, (long)getpid());
     struct merge_result result = {0};
@@ -173,8 +150,8 @@ static int merge(struct merge_arguments *a, struct progress_line *line, struct e
     if (!a->replace && access(out, F_OK) == 0)
         return err_set(err, EEXIST, "'%s' is there already; give another name, or --replace", out);
     (void)unlink(part);
-    r = merge_into(a, part, &line->progress, &result, &totals, err);
-    progress_line_end(line);
+    r = merge_into(a, part, &line.progress, &result, &totals, arena, err);
+    progress_line_end(&line);
     if (r == 0 && rename(part, out) < 0)
         r = err_set(err, errno, "cannot make '%s': %s", out, strerror(errno));
     if (r < 0) {
@@ -197,23 +174,21 @@ static int merge(struct merge_arguments *a, struct progress_line *line, struct e
                                : EXIT_FINE;
 }
 
+static int run_merge(void *into, struct arena *arena, struct err *err)
+{
+    const int r = merge(into, arena, err);
+    const bool usage = r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -EBUSY;
+
+    return r >= 0 ? r : command_failed(usage ? EXIT_USAGE : EXIT_FAILED, err);
+}
+
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct progress_line line = progress_line(stderr);
     struct merge_arguments a = {.clashes = json_array()};
-    struct err err = {0};
-    int r;
+    const int code = command_run(&flags, argc, argv, &a, run_merge);
 
-    options_parse(&argp, argc, argv, &a);
-    r = merge(&a, &line, &err);
-    if (r < 0) {
-        log_error("%s", str_escape(&arena, err.text));
-        r = r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -EBUSY ? EXIT_USAGE : EXIT_FAILED;
-    }
     json_decref(a.clashes);
-    options_release(&a.common);
-    return r;
+    return code;
 }
 
 const struct command cmd_merge = {"merge", "make one index out of several", run};

@@ -1,48 +1,25 @@
 /*
  * stormlint policies [NAME|FILE]: what each policy asks for.
  */
-#include "base/log.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "planner/criteria.h"
 
 #include <stdio.h>
 
 struct policies_arguments {
+    struct options common; /* of these only --json */
     const char *name;
-    bool json;
 };
 
-enum { OPT_JSON = 0x200 };
-
-static const struct argp_option rows[] = {
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+static const struct flag rows[] = {
+    {ROWS(struct policies_arguments, common, json_rows)},
+    {NULL, "NAME|FILE", NULL, INTO(struct policies_arguments, name)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct policies_arguments *a = state->input;
-
-    switch (key) {
-    case OPT_JSON:
-        a->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->name)
-            argp_usage(state);
-        a->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "[NAME|FILE]",
+static const struct flags flags = {
+    .row = rows,
+    .args = "[NAME|FILE]",
     .doc = "Print the policies that 'stormlint plan --policy' knows by name, or one of them, or a "
            "file's, with everything that it leaves as it is.",
 };
@@ -83,7 +60,7 @@ static int print_all(const struct policies_arguments *a, const struct policy *on
     json_t *list;
     int r;
 
-    if (!a->json) {
+    if (!a->common.json) {
         for (row = policies(); !one && row->summary; row++) {
             if (row != policies())
                 putchar('\n');
@@ -101,23 +78,22 @@ static int print_all(const struct policies_arguments *a, const struct policy *on
     return r;
 }
 
+static int print(void *into, struct arena *arena, struct err *err)
+{
+    const struct policies_arguments *a = into;
+    struct policy policy;
+
+    if (a->name && policy_read(a->name, arena, &policy, err) < 0)
+        return command_failed(EXIT_USAGE, err);
+    return print_all(a, a->name ? &policy : NULL, err) < 0 ? command_failed(EXIT_FAILED, err)
+                                                           : EXIT_FINE;
+}
+
 static int run(int argc, char **argv)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
     struct policies_arguments a = {0};
-    struct policy policy;
-    struct err err;
 
-    options_parse(&argp, argc, argv, &a);
-    if (a.name && policy_read(a.name, &arena, &policy, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_USAGE;
-    }
-    if (print_all(&a, a.name ? &policy : NULL, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
-    return EXIT_FINE;
+    return command_run(&flags, argc, argv, &a, print);
 }
 
 const struct command cmd_policies = {

@@ -3,21 +3,14 @@
  */
 #include "base/json.h"
 #include "base/log.h"
-#include "base/progress.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/meta.h"
 #include "cli/scanning.h"
 #include "scanner/closure_file.h"
 #include "scanner/fetch.h"
 
-#include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LIST_MAX = 256 * 1024 * 1024 }; /* bytes of a list of store paths */
 
@@ -27,77 +20,41 @@ struct pull_arguments {
     const char *hydra, *eval, *output, *meta;
 };
 
-enum { OPT_HYDRA = 0x200, OPT_EVAL, OPT_DB, OPT_ROOT, OPT_STORE, OPT_META, OPT_JSON };
-
-static const struct argp_option rows[] = {
-    {"hydra", OPT_HYDRA, "URL", 0, "The Hydra, for instance https://hydra.nixos.org", 0},
-    {"eval", OPT_EVAL, "N", 0, "The evaluation's number", 0},
-    {"output", 'o', "FILE", 0,
-     "Only write the list of its paths, for 'stormlint scan --closure FILE'", 0},
-    {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
-    {"root", OPT_ROOT, "DIR", 0, "The tree under DIR plays /", 0},
-    {"store", OPT_STORE, "DIR", 0, "The directory of packages (default: /nix/store)", 0},
-    {"meta", OPT_META, "FILE", 0, META_HELP, 0},
-    {"jobs", 'j', "N", 0, "Threads that read; default: as many as processors", 0},
-    {"json", OPT_JSON, NULL, 0, "Print the summary as JSON", 0},
-    {0},
-};
-
-static bool is_number(const char *text)
+static int take_eval(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
 {
-    for (const char *c = text; *c; c++)
-        if (!isdigit((unsigned char)*c))
-            return false;
-    return *text && strlen(text) < 16;
-}
+    struct pull_arguments *a = into;
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct pull_arguments *a = state->input;
-
-    switch (key) {
-    case OPT_HYDRA:
-        a->hydra = arg;
-        break;
-    case OPT_EVAL:
-        if (!is_number(arg))
-            argp_error(state, "'%s' is no number of an evaluation", arg);
-        a->eval = arg;
-        break;
-    case 'o':
-        a->output = arg;
-        break;
-    case OPT_DB:
-        a->common.db = arg;
-        break;
-    case OPT_ROOT:
-        a->scan.root = arg;
-        break;
-    case OPT_STORE:
-        a->scan.store = arg;
-        break;
-    case OPT_META:
-        a->meta = arg;
-        break;
-    case 'j':
-        a->scan.readers = scanning_readers(arg, state);
-        break;
-    case OPT_JSON:
-        a->common.json = true;
-        break;
-    case ARGP_KEY_END:
-        if (!a->hydra || !a->eval)
-            argp_error(state, "which evaluation? --hydra URL and --eval N are needed");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 15)
+        return err_set(err, EINVAL, "'%s' is no number of an evaluation", text);
+    a->eval = text;
     return 0;
 }
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
+static const struct flag rows[] = {
+    {"hydra", "URL", "The Hydra, for instance https://hydra.nixos.org",
+     INTO(struct pull_arguments, hydra)},
+    {"eval", "N", "The evaluation's number", CALL(take_eval)},
+    {"output", "FILE", "Only write the list of its paths, for 'stormlint scan --closure FILE'",
+     INTO(struct pull_arguments, output), .letter = 'o'},
+    {ROWS(struct pull_arguments, common, db_rows)},
+    {ROWS(struct pull_arguments, scan, scanning_rows)},
+    {ROWS(struct pull_arguments, meta, meta_rows)},
+    {"json", NULL, "Print the summary as JSON", INTO(struct pull_arguments, common.json)},
+    {0},
+};
+
+static int check(void *into, struct err *err)
+{
+    const struct pull_arguments *a = into;
+
+    if (!a->hydra || !a->eval)
+        return err_set(err, EINVAL, "which evaluation? --hydra URL and --eval N are needed");
+    return 0;
+}
+
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
     .doc = "Index what an evaluation of a Hydra has built, and what that refers to: its list of "
            "store paths (/eval/N/store-paths) is read, and the paths that are in the store are "
            "scanned. What is not there, for instance of other systems, is counted.\v"
@@ -187,23 +144,27 @@ static int print(const struct pull_arguments *a, const struct closure_file *list
     return json_print(o, stdout, true, err);
 }
 
-static int scan(struct pull_arguments *a, const struct closure_file *list, struct err *err)
+static int scan(struct pull_arguments *a, const struct closure_file *list, struct arena *arena,
+                struct err *err)
 {
     CLEANUP(origins_freep) struct origins *origins = NULL;
     CLEANUP(db_closep) struct db *db = NULL;
+    CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
     struct scan_result result = {0};
-    const char **path = arena_calloc(&a->common.arena, list->n_paths + 1, sizeof(*path));
-    int r = meta_read(a->meta, &a->common.arena, &origins, err);
+    const char **path = arena_calloc(arena, list->n_paths + 1, sizeof(*path));
+    int r = meta_read(a->meta, arena, &origins, err);
 
     if (r == 0)
-        r = scanning_open(&a->common, &a->scan, &db, err);
+        r = scanning_open(&a->common, &a->scan, arena, &db, err);
     for (size_t i = 0; i < list->n_paths; i++)
         path[i] = list->path[i].path;
     a->scan.path = path;
     a->scan.n_paths = list->n_paths;
     a->scan.skips_absent = true;
+    a->scan.progress = &line.progress;
     if (r == 0 && list->n_paths)
         r = scan_run(db, &a->scan, &result, err);
+    progress_line_end(&line);
     if (r == 0)
         r = meta_note(db, a->meta, origins, err);
     if (r == 0)
@@ -214,30 +175,22 @@ static int scan(struct pull_arguments *a, const struct closure_file *list, struc
     return r < 0 ? r : result.incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
 }
 
+static int pull(void *into, struct arena *arena, struct err *err)
+{
+    struct pull_arguments *a = into;
+    struct closure_file list = {0};
+    int r = read_list(a, arena, &list, err);
+
+    if (r == 0)
+        r = a->output ? write_list(a->output, &list, err) : scan(a, &list, arena, err);
+    return r < 0 ? command_failed(EXIT_FAILED, err) : r;
+}
+
 static int run(int argc, char **argv)
 {
-    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct progress_line line = progress_line(stderr);
-    struct pull_arguments a = {
-        .scan = {.root = "/", .store = "/nix/store", .progress = &line.progress}};
-    struct closure_file list = {0};
-    struct err err = {0};
-    int r;
+    struct pull_arguments a = {.scan.readers = (unsigned)READERS_UNSAID};
 
-    a.scan.readers = cpus > 1 ? (unsigned)cpus : 1;
-    options_parse(&argp, argc, argv, &a);
-    r = read_list(&a, &a.common.arena, &list, &err);
-    if (r == 0)
-        r = a.output ? write_list(a.output, &list, &err) : scan(&a, &list, &err);
-    progress_line_end(&line);
-    if (r < 0) {
-        CLEANUP(arena_release) struct arena scratch = {0};
-
-        log_error("%s", str_escape(&scratch, err.text));
-        r = EXIT_FAILED;
-    }
-    options_release(&a.common);
-    return r;
+    return command_run(&flags, argc, argv, &a, pull);
 }
 
 const struct command cmd_pull = {

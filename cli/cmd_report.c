@@ -2,74 +2,45 @@
  * stormlint report AUDIT -o DIR: an audit as a page, and as files for CI systems.
  */
 #include "audit/report.h"
-#include "cli/command.h"
 #include "cli/diffing.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <errno.h>
 
 struct report_arguments {
     struct diff_limits limits;
     struct report_limits alone;
-    const char *audit, *against, *dir;
+    const char **audit, *against, *dir;
+    size_t n_audits;
 };
 
-enum { OPT_AGAINST = 0x200, OPT_MAX_OFFENDERS };
-
-static const struct argp_option rows[] = {
-    {"output", 'o', "DIR", 0, "Where the report is written", 0},
-    {"against", OPT_AGAINST, "AUDIT", 0, "Also tell what changed since this earlier audit", 0},
-    {"max-offenders", OPT_MAX_OFFENDERS, "N", 0,
-     "Budget: programs over the audit's --probe-budget (default: any)", 0},
+static const struct flag rows[] = {
+    {"output", "DIR", "Where the report is written", INTO(struct report_arguments, dir),
+     .letter = 'o'},
+    {"against", "AUDIT", "Also tell what changed since this earlier audit",
+     INTO(struct report_arguments, against)},
+    {"max-offenders", "N", "Budget: programs over the audit's --probe-budget (default: any)",
+     INTO(struct report_arguments, alone.max_offenders),
+     .given = offsetof(struct report_arguments, alone.limits_offenders)},
+    {ROWS(struct report_arguments, limits, diffing_rows)},
+    {NULL, "AUDIT", NULL, LIST(struct report_arguments, audit, n_audits)},
     {0},
 };
 
-static size_t number(const char *text, const struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    char *end;
-    const unsigned long n = strtoul(text, &end, 10);
+    const struct report_arguments *a = into;
 
-    if (end == text || *end || *text == '-')
-        argp_error(state, "--max-offenders wants a number, not '%s'", text);
-    return n;
+    if (a->n_audits > 1)
+        return err_set(err, EINVAL, "one audit is reported");
+    if (!a->n_audits || !a->dir)
+        return err_set(err, EINVAL, "which audit, and -o which directory?");
+    return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct report_arguments *a = state->input;
-
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->limits;
-        return 0;
-    case 'o':
-        a->dir = arg;
-        return 0;
-    case OPT_AGAINST:
-        a->against = arg;
-        return 0;
-    case OPT_MAX_OFFENDERS:
-        a->alone.limits_offenders = true;
-        a->alone.max_offenders = number(arg, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->audit)
-            argp_error(state, "one audit is reported");
-        a->audit = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->audit || !a->dir)
-            argp_error(state, "which audit, and -o which directory?");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "AUDIT",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "AUDIT",
     .doc = "Write a report of an audit: index.html (one page, no scripts), the audit, its findings "
            "as SARIF, what to do as plan.json, and what Hydra wants in nix-support.\v"
            "It is over the budget when the differences to --against are (see 'stormlint diff'), "
@@ -77,7 +48,6 @@ static const struct argp argp = {
            "--max-offenders over the budget of failed opens. "
            "Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an audit "
            "cannot be read.",
-    .children = diffing_children,
 };
 
 static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSED)
@@ -85,20 +55,20 @@ static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSE
     return 0;
 }
 
-static int report(const void *arguments, struct arena *arena, struct err *err)
+static int report(void *into, struct arena *arena, struct err *err)
 {
-    const struct report_arguments *a = arguments;
+    const struct report_arguments *a = into;
     struct audit audit, before;
     struct diff diff;
-    struct report report = {.audit = &audit, .file = a->audit, .dir = a->dir, .arena = arena};
-    int r = audit_read(a->audit, arena, &audit, err);
+    struct report report = {.audit = &audit, .file = a->audit[0], .dir = a->dir, .arena = arena};
+    int r = audit_read(a->audit[0], arena, &audit, err);
 
     if (r == 0) /* before anything is written */
-        r = audit_read_plans(a->audit, nothing, NULL, err);
+        r = audit_read_plans(a->audit[0], nothing, NULL, err);
     if (r == 0 && a->against)
         r = audit_read(a->against, arena, &before, err);
     if (r < 0)
-        return EXIT_INCOMPLETE;
+        return command_failed(EXIT_INCOMPLETE, err);
     if (a->against) {
         diff_make(&before, &audit, &a->limits, arena, &diff);
         report.diff = &diff;
@@ -113,7 +83,7 @@ static int report(const void *arguments, struct arena *arena, struct err *err)
         report.n_over = report_judge(&audit, &limits, arena, &report.over);
     }
     if (report_write(&report, err) < 0)
-        return EXIT_FAILED;
+        return command_failed(EXIT_FAILED, err);
     if (audit.incomplete)
         return EXIT_INCOMPLETE;
     return report.n_over ? EXIT_FINDINGS : EXIT_FINE;
@@ -123,7 +93,7 @@ static int run(int argc, char **argv)
 {
     struct report_arguments a = {.limits = DIFF_LIMITS};
 
-    return diffing_run(&argp, argc, argv, &a, report);
+    return command_run(&flags, argc, argv, &a, report);
 }
 
 const struct command cmd_report = {

@@ -2,48 +2,24 @@
  * stormlint rules: the table of lint rules; with --dangers that of dangerous libraries.
  */
 #include "base/json.h"
-#include "base/log.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "linter/danger.h"
 #include "linter/rule.h"
-
-#include <string.h>
 
 struct rules_arguments {
     struct options common; /* of these only --json */
     bool dangers;
 };
 
-enum { OPT_DANGERS = 0x200, OPT_JSON };
-
-static const struct argp_option rows[] = {
-    {"dangers", OPT_DANGERS, NULL, 0,
-     "The table of libraries and files that make a strategy unsafe instead", 0},
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
+static const struct flag rows[] = {
+    {"dangers", NULL, "The table of libraries and files that make a strategy unsafe instead",
+     INTO(struct rules_arguments, dangers)},
+    {ROWS(struct rules_arguments, common, json_rows)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct rules_arguments *a = state->input;
-
-    (void)arg;
-    switch (key) {
-    case OPT_DANGERS:
-        a->dangers = true;
-        return 0;
-    case OPT_JSON:
-        a->common.json = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
+static const struct flags flags = {
+    .row = rows,
     .doc = "Print the rules that 'stormlint lint' asks.\v"
            "'stormlint lint --explain RULE' prints the page of one.",
 };
@@ -149,27 +125,30 @@ static void dangers_text(void)
                danger_verdict_name(d->farm), danger_verdict_name(d->note), d->why);
 }
 
-static int run(int argc, char **argv)
+static int print(void *into, struct arena *arena UNUSED, struct err *err)
 {
-    struct rules_arguments a = {0};
-    struct err err;
+    const struct rules_arguments *a = into;
     json_t *json;
-    int r = 0;
+    int r;
 
-    options_parse(&argp, argc, argv, &a);
-    if (!a.common.json) {
-        if (a.dangers)
+    if (!a->common.json) {
+        if (a->dangers)
             dangers_text();
         else
             rules_text();
         return EXIT_FINE;
     }
-    json = a.dangers ? dangers_json() : rules_json();
-    r = json_print(json, stdout, true, &err);
+    json = a->dangers ? dangers_json() : rules_json();
+    r = json_print(json, stdout, true, err);
     json_decref(json);
-    if (r < 0)
-        log_error("%s", err.text);
-    return r < 0 ? EXIT_FAILED : EXIT_FINE;
+    return r < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct rules_arguments a = {0};
+
+    return command_run(&flags, argc, argv, &a, print);
 }
 
 const struct command cmd_rules = {

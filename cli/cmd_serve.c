@@ -2,20 +2,15 @@
  * stormlint serve: the index over HTTP: JSON, metrics, pages.
  */
 #include "base/log.h"
-#include "base/str.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "server/http.h"
 #include "server/listen.h"
 #include "server/service.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 struct serve_options {
     struct options common; /* of these only --db and --cpu */
@@ -25,92 +20,44 @@ struct serve_options {
     struct service_options service;
 };
 
-enum {
-    OPT_DB = 0x300,
-    OPT_CPU,
-    OPT_LISTEN,
-    OPT_POLICY,
-    OPT_TOKEN,
-    OPT_PUBLIC,
-    OPT_STATE,
-    OPT_WEB,
-    OPT_CORS,
-    OPT_LOG,
-    OPT_NO_PLANS,
+enum { STOP_MS = 15000 }; /* for requests in flight */
 
-    STOP_MS = 15000, /* for requests in flight */
-};
+static int refuse(void *into UNUSED, const char *text, struct arena *arena UNUSED, struct err *err)
+{
+    return err_set(err, EINVAL, "'%s': there are no arguments", text);
+}
 
-static const struct argp_option rows[] = {
-    {"db", OPT_DB, "FILE", 0, "The index; else $STORMLINT_DB, else the cache directory's", 0},
-    {"listen", OPT_LISTEN, "ADDRESS", 0,
+static const struct flag rows[] = {
+    {ROWS(struct serve_options, common, db_rows)},
+    {"listen", "ADDRESS",
      "ADDRESS:PORT or unix:PATH (default: 127.0.0.1:8417); a socket handed over by systemd wins",
-     0},
-    {"cpu", OPT_CPU, "NAME", 0, "Whose numbers are shown (default: " CPU_POLICY ")", 0},
-    {"policy", OPT_POLICY, "FILE", 0, "What plans must not break (JSON)", 0},
-    {"token-file", OPT_TOKEN, "FILE", 0,
-     "Writing needs the token that is FILE's first line; without, nothing can be written", 0},
-    {"public-read-only", OPT_PUBLIC, NULL, 0,
-     "Listen on an address that other machines reach, although there is no token", 0},
-    {"state", OPT_STATE, "DIR", 0,
-     "Where jobs are kept (default: $STATE_DIRECTORY, else the index's name with .d behind it)", 0},
-    {"web", OPT_WEB, "DIR", 0, "Take the pages' files from DIR, not from the program", 0},
-    {"cors", OPT_CORS, "ORIGIN", 0, "Let pages of ORIGIN ('*': any) read answers", 0},
-    {"access-log", OPT_LOG, "FILE", 0, "A JSON object for each request ('-': standard output)", 0},
-    {"no-plans", OPT_NO_PLANS, NULL, 0, "Make plans only when they are asked for", 0},
+     INTO(struct serve_options, listen)},
+    {"cpu", "NAME", "Whose numbers are shown (default: " CPU_POLICY ")",
+     INTO(struct serve_options, common.cpu)},
+    {"policy", "FILE", "What plans must not break (JSON)", INTO(struct serve_options, policy)},
+    {"token-file", "FILE",
+     "Writing needs the token that is FILE's first line; without, nothing can be written",
+     INTO(struct serve_options, service.token_file)},
+    {"public-read-only", NULL,
+     "Listen on an address that other machines reach, although there is no token",
+     INTO(struct serve_options, public_read_only)},
+    {"state", "DIR",
+     "Where jobs are kept (default: $STATE_DIRECTORY, else the index's name with .d behind it)",
+     INTO(struct serve_options, service.state)},
+    {"web", "DIR", "Take the pages' files from DIR, not from the program",
+     INTO(struct serve_options, service.web)},
+    {"cors", "ORIGIN", "Let pages of ORIGIN ('*': any) read answers",
+     INTO(struct serve_options, service.cors)},
+    {"access-log", "FILE", "A JSON object for each request ('-': standard output)",
+     INTO(struct serve_options, service.access_log)},
+    {"no-plans", NULL, "Make plans only when they are asked for",
+     INTO(struct serve_options, service.without_plans)},
+    {NULL, "ARG", NULL, CALL(refuse)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct serve_options *o = state->input;
-
-    switch (key) {
-    case OPT_DB:
-        o->common.db = arg;
-        break;
-    case OPT_CPU:
-        o->common.cpu = arg;
-        break;
-    case OPT_LISTEN:
-        o->listen = arg;
-        break;
-    case OPT_POLICY:
-        o->policy = arg;
-        break;
-    case OPT_TOKEN:
-        o->service.token_file = arg;
-        break;
-    case OPT_PUBLIC:
-        o->public_read_only = true;
-        break;
-    case OPT_STATE:
-        o->service.state = arg;
-        break;
-    case OPT_WEB:
-        o->service.web = arg;
-        break;
-    case OPT_CORS:
-        o->service.cors = arg;
-        break;
-    case OPT_LOG:
-        o->service.access_log = arg;
-        break;
-    case OPT_NO_PLANS:
-        o->service.without_plans = true;
-        break;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': there are no arguments", arg);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
+static const struct flags flags = {
+    .row = rows,
     .doc = "Serve the index over HTTP: JSON under /api/v1 (/openapi.json describes it), metrics, "
            "health, and pages.\v"
            "The index is only read; a new state of it is picked up by itself. SIGTERM ends when "
@@ -120,7 +67,7 @@ static const struct argp argp = {
 
 /* ---- setting up */
 
-static void choose_state(struct serve_options *o)
+static void choose_state(struct serve_options *o, struct arena *arena)
 {
     struct service_options *s = &o->service;
     const char *given = getenv("STATE_DIRECTORY");
@@ -128,26 +75,27 @@ static void choose_state(struct serve_options *o)
     if (!s->state && given && *given)
         s->state = given;
     else if (!s->state)
-        s->state = arena_printf(&o->common.arena, "%s.d", s->index);
-    s->state = options_absolute(&o->common.arena, s->state);
+        s->state = arena_printf(arena, "%s.d", s->index);
+    s->state = options_absolute(arena, s->state);
 }
 
-static int check_options(struct serve_options *o, struct policy *policy, struct err *err)
+static int check_options(struct serve_options *o, struct policy *policy, struct arena *arena,
+                         struct err *err)
 {
     struct service_options *s = &o->service;
     struct cpu cpu;
     int r = cpu_find(o->common.cpu ? o->common.cpu : CPU_POLICY, &cpu, err);
 
     if (r == 0 && o->policy)
-        r = policy_read(o->policy, &o->common.arena, policy, err);
+        r = policy_read(o->policy, arena, policy, err);
     if (r < 0)
         return r;
-    s->cpu = arena_strdup(&o->common.arena, cpu.name);
+    s->cpu = arena_strdup(arena, cpu.name);
     s->policy = policy;
-    s->policy_file = o->policy ? options_absolute(&o->common.arena, o->policy) : NULL;
-    s->index = options_absolute(&o->common.arena, options_db(&o->common));
+    s->policy_file = o->policy ? options_absolute(arena, o->policy) : NULL;
+    s->index = options_absolute(arena, options_db(&o->common, arena));
     s->program = "/proc/self/exe";
-    choose_state(o);
+    choose_state(o, arena);
     return 0;
 }
 
@@ -203,14 +151,14 @@ static void run_service(struct service *service, const sigset_t *signals)
     }
 }
 
-static int serve(struct serve_options *o, struct err *err)
+static int serve(struct serve_options *o, struct arena *arena, struct err *err)
 {
     struct policy policy = *policy_default();
     struct listener listener = {.fd = -1};
     struct service *service = NULL;
     struct http *http = NULL;
     sigset_t signals;
-    int r = check_options(o, &policy, err);
+    int r = check_options(o, &policy, arena, err);
 
     if (r == 0)
         r = listen_open(o->listen, &listener, err);
@@ -242,21 +190,18 @@ static int serve(struct serve_options *o, struct err *err)
     return r;
 }
 
+static int run_serve(void *into, struct arena *arena, struct err *err)
+{
+    const int r = serve(into, arena, err);
+
+    return r == 0 ? EXIT_FINE : command_failed(r == -EINVAL ? EXIT_USAGE : EXIT_FAILED, err);
+}
+
 static int run(int argc, char **argv)
 {
     struct serve_options o = {0};
-    struct err err = {0};
-    int r;
 
-    options_parse(&argp, argc, argv, &o);
-    r = serve(&o, &err);
-    if (r < 0) {
-        CLEANUP(arena_release) struct arena scratch = {0};
-
-        log_error("%s", str_escape(&scratch, err.text));
-    }
-    options_release(&o.common);
-    return r == 0 ? EXIT_FINE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+    return command_run(&flags, argc, argv, &o, run_serve);
 }
 
 const struct command cmd_serve = {"serve", SUMMARY_SERVE, run};

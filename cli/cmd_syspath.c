@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/term.h"
-#include "cli/command.h"
 #include "cli/options.h"
 #include "loader/syspath.h"
 
@@ -16,64 +15,49 @@
 
 #define VARIABLE "ROOT_LDSYSPATH"
 
-enum { OPT_ROOT = 0x100, OPT_CPU, OPT_JSON, OPT_SHELL, OPT_EXEC };
-
 struct syspath_options {
     const char *root, *cpu;
-    const char *loader; /* NULL: that of /bin/sh */
+    const char **loader; /* at most one; none: that of /bin/sh */
+    size_t n_loaders;
     bool json, shell;
     char **command; /* behind --exec, NULL-ended; NULL: not given */
-    struct arena arena;
 };
 
-static const struct argp_option rows[] = {
-    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
-    {"cpu", OPT_CPU, "NAME", 0, "For this CPU instead of this machine's", 0},
-    {"shell", OPT_SHELL, NULL, 0, "Print a line for a shell that sets " VARIABLE, 0},
-    {"exec", OPT_EXEC, NULL, 0,
-     "Set " VARIABLE " and become the command that follows, with its arguments", 0},
-    {"json", OPT_JSON, NULL, 0, "Print JSON, with what the value depends on", 0},
+static int take_exec(void *into UNUSED, const char *text UNUSED, struct arena *arena UNUSED,
+                     struct err *err)
+{
+    /* the command itself was taken off the line before */
+    return err_set(err, EINVAL, "--exec wants a command behind it");
+}
+
+static const struct flag rows[] = {
+    {"root", "DIR", "Take the tree below DIR for /", INTO(struct syspath_options, root)},
+    {"cpu", "NAME", "For this CPU instead of this machine's", INTO(struct syspath_options, cpu)},
+    {"shell", NULL, "Print a line for a shell that sets " VARIABLE,
+     INTO(struct syspath_options, shell)},
+    {"exec", NULL, "Set " VARIABLE " and become the command that follows, with its arguments",
+     CALL(take_exec)},
+    {"json", NULL, "Print JSON, with what the value depends on",
+     INTO(struct syspath_options, json)},
+    {NULL, "LOADER", NULL, LIST(struct syspath_options, loader, n_loaders)},
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct syspath_options *o = state->input;
+    const struct syspath_options *o = into;
 
-    switch (key) {
-    case OPT_ROOT:
-        o->root = arg;
-        return 0;
-    case OPT_CPU:
-        o->cpu = arg;
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case OPT_SHELL:
-        o->shell = true;
-        return 0;
-    case OPT_EXEC: /* the command itself was taken off the line before */
-        argp_error(state, "--exec wants a command behind it");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->loader)
-            argp_error(state, "one loader, please");
-        o->loader = str_unescape(&o->arena, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (o->json + o->shell + (o->command != NULL) > 1)
-            argp_error(state, "--shell, --exec and --json do not go together");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->n_loaders > 1)
+        return err_set(err, EINVAL, "one loader, please");
+    if (o->json + o->shell + (o->command != NULL) > 1)
+        return err_set(err, EINVAL, "--shell, --exec and --json do not go together");
+    return 0;
 }
 
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "[LOADER]\n[LOADER] --exec COMMAND [ARGS...]",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "[LOADER]\n[LOADER] --exec COMMAND [ARGS...]",
     .doc = "Print the directories that a dynamic loader searches on its own account, as it prints "
            "them itself under LD_DEBUG=libs, without running it: the value of " VARIABLE ".\v"
            "LOADER is a dynamic loader, or a program whose loader is meant (default: /bin/sh). "
@@ -116,8 +100,8 @@ static json_t *syspath_json(const struct syspath *s, const struct cpu *cpu)
     return object;
 }
 
-static int print(struct syspath_options *o, const struct syspath *s, const struct cpu *cpu,
-                 struct err *err)
+static int print(const struct syspath_options *o, const struct syspath *s, const struct cpu *cpu,
+                 struct arena *arena, struct err *err)
 {
     json_t *value;
     int r;
@@ -129,7 +113,7 @@ static int print(struct syspath_options *o, const struct syspath *s, const struc
         return r;
     }
     if (o->shell)
-        printf("export %s=%s\n", VARIABLE, quoted(&o->arena, s->value));
+        printf("export %s=%s\n", VARIABLE, quoted(arena, s->value));
     else
         puts(s->value);
     return 0;
@@ -170,46 +154,34 @@ static int find_cpu(const struct syspath_options *o, struct world *world, const 
 }
 
 /* The path as the world knows it. */
-static const char *absolute(struct syspath_options *o)
+static const char *absolute(const struct syspath_options *o, struct arena *arena)
 {
-    char here[4096];
+    const char *loader = o->n_loaders ? o->loader[0] : "/bin/sh";
 
-    if (!o->loader)
-        return "/bin/sh";
-    if (*o->loader == '/' || !getcwd(here, sizeof(here)))
-        return o->loader;
-    return str_join(&o->arena, o->root ? "/" : here, o->loader);
+    return o->root ? str_join(arena, "/", loader) : options_absolute(arena, loader);
 }
 
-static int syspath(struct syspath_options *o)
+static int syspath(void *into, struct arena *arena, struct err *err)
 {
     CLEANUP(world_closep) struct world *world = NULL;
-    const char *path = absolute(o);
+    const struct syspath_options *o = into;
+    const char *path = absolute(o, arena);
     struct syspath s;
     struct cpu cpu;
-    struct err err = {0};
-    int r = world_live(o->root ? o->root : "/", getuid(), getgid(), &world, &err);
+    int r = world_live(o->root ? o->root : "/", getuid(), getgid(), &world, err);
 
     if (r == 0)
-        r = find_cpu(o, world, path, &cpu, &err);
-    if (r < 0) {
-        log_error("%s", err.text);
-        return EXIT_USAGE;
-    }
-    r = syspath_read(world, path, &cpu, &o->arena, &s, &err);
-    if (r < 0) {
-        log_error("%s", err.text);
-        return r == -ENOTSUP ? EXIT_FINDINGS : r == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
-    }
+        r = find_cpu(o, world, path, &cpu, err);
+    if (r < 0)
+        return command_failed(EXIT_USAGE, err);
+    r = syspath_read(world, path, &cpu, arena, &s, err);
+    if (r < 0)
+        return r == -ENOTSUP ? command_failed(EXIT_FINDINGS, err) : r;
     if (s.profile.assumed)
         log_warn("%s", s.profile.assumed);
     if (o->command)
         return become(o->command, s.value);
-    if (print(o, &s, &cpu, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
-    return EXIT_FINE;
+    return print(o, &s, &cpu, arena, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
 /* Take "--exec COMMAND ARGS..." off the line: it belongs to another program. */
@@ -228,13 +200,9 @@ static int split_command(struct syspath_options *o, int argc, char **argv)
 static int run(int argc, char **argv)
 {
     struct syspath_options o = {0};
-    int code;
 
     argc = split_command(&o, argc, argv);
-    options_parse(&argp, argc, argv, &o);
-    code = syspath(&o);
-    arena_release(&o.arena);
-    return code;
+    return command_run(&flags, argc, argv, &o, syspath);
 }
 
 const struct command cmd_syspath = {

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/follow.h"
-#include "cli/index.h"
+#include "cli/places.h"
 #include "cli/trace_text.h"
 
 #include <errno.h>
@@ -17,52 +17,36 @@ struct trace_options {
     bool calls; /* --calls */
 };
 
-enum { OPT_CALLS = 0x200, OPT_EXPLICIT };
-
-static const struct argp_option rows[] = {
-    {"calls", OPT_CALLS, NULL, 0, "List every call instead of the tree of who pulled in whom", 0},
-    {"explicit", OPT_EXPLICIT, NULL, 0,
-     "What stands behind -- is a loader and its arguments, as in 'LD.SO --list PROGRAM'", 0},
+static const struct flag rows[] = {
+    {"calls", NULL, "List every call instead of the tree of who pulled in whom",
+     INTO(struct trace_options, calls)},
+    {"explicit", NULL,
+     "What stands behind -- is a loader and its arguments, as in 'LD.SO --list PROGRAM'",
+     INTO(struct trace_options, common.explicit)},
+    {ROWS(struct trace_options, common, options_rows)},
     {0},
 };
 
-static error_t parse(int key, char *arg UNUSED, struct argp_state *state)
+static int check(void *into, struct err *err)
 {
-    struct trace_options *o = state->input;
+    const struct trace_options *o = into;
 
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->common;
-        return 0;
-    case OPT_CALLS:
-        o->calls = true;
-        return 0;
-    case OPT_EXPLICIT:
-        o->common.explicit = true;
-        return 0;
-    case ARGP_KEY_END:
-        if (o->common.explicit && o->common.n_args < 2)
-            argp_error(state, "--explicit wants a loader and a program");
-        if (!o->common.explicit && o->common.n_args != 1)
-            argp_error(state, "one program, please");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (o->common.explicit && o->common.n_args < 2)
+        return err_set(err, EINVAL, "--explicit wants a loader and a program");
+    if (!o->common.explicit && o->common.n_args != 1)
+        return err_set(err, EINVAL, "one program, please");
+    return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-    .options = rows,
-    .parser = parse,
-    .args_doc = "PROGRAM\n--explicit -- LOADER ARGS...",
+static const struct flags flags = {
+    .row = rows,
+    .check = check,
+    .args = "PROGRAM\n--explicit -- LOADER ARGS...",
     .doc = "Predict the calls that the dynamic loader makes when PROGRAM starts, without running "
            "it: who asked for which library, where it was looked for, and what that cost.\v"
            "PROGRAM with a slash is read as it is now; a bare name is looked up in the index. "
            "Exit code: 0, the program starts; 1, a library is missing or unusable; 3, the program "
            "cannot be read.",
-    .children = children,
 };
 
 static void print_text(const struct trace_options *o, const struct trace_view *view)
@@ -126,8 +110,8 @@ static int exit_code(const struct trace *trace)
 }
 
 /* `note`: NULL, or a sentence about what the setting cannot know of this program. */
-static int trace_program(struct trace_options *o, struct setting *setting, const char *program,
-                         const char *note)
+static int trace_program(const struct trace_options *o, struct setting *setting,
+                         const char *program, const char *note, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace_view view = {
@@ -139,17 +123,12 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
     };
     struct followed followed;
     struct trace trace = {0};
-    struct err err = {0};
 
-    if (follow(&o->common, setting, program, &arena, &followed, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_INCOMPLETE;
-    }
+    if (follow(&o->common, setting, program, &arena, &followed, err) < 0)
+        return command_failed(EXIT_INCOMPLETE, err);
     followed.start.record = true;
-    if (loader_run(setting->loader, &followed.start, &arena, &trace, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_INCOMPLETE;
-    }
+    if (loader_run(setting->loader, &followed.start, &arena, &trace, err) < 0)
+        return command_failed(EXIT_INCOMPLETE, err);
     view.trace = &trace;
     view.cwd = setting->cwd;
     view.env = followed.start.env;
@@ -157,28 +136,13 @@ static int trace_program(struct trace_options *o, struct setting *setting, const
     view.followed = &followed;
     view.ld_args = followed.start.ld_args;
     view.n_ld_args = followed.start.n_ld_args;
-    if (print(o, &view, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_FAILED;
-    }
+    if (print(o, &view, err) < 0)
+        return command_failed(EXIT_FAILED, err);
     if (followed.way.unfollowed) {
         log_warn("'%s': %s", program, followed.way.stop);
         return EXIT_INCOMPLETE;
     }
     return exit_code(&trace);
-}
-
-static int trace_live(struct trace_options *o)
-{
-    CLEANUP(setting_release) struct setting setting = {0};
-    struct err err = {0};
-    const int r = setting_live(&o->common, &setting, &err);
-
-    if (r < 0) {
-        log_error("%s", err.text);
-        return setting_failure(r);
-    }
-    return trace_program(o, &setting, o->common.arg[0], NULL);
 }
 
 /* A name that several programs have is no answer: which ones is. */
@@ -206,35 +170,28 @@ static const char *wrapper_note(struct arena *arena, const char *path)
         name);
 }
 
-static int trace_indexed(struct trace_options *o)
+static int trace(void *into, struct arena *arena, struct err *err)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-    CLEANUP(indexed_release) struct indexed indexed = {0};
-    const char *name = o->common.arg[0], **path;
-    struct err err = {0};
-    size_t n;
-    int r = indexed_open(&o->common, &indexed, &err);
+    const struct trace_options *o = into;
+    CLEANUP(places_release) struct places places = {.options = &o->common};
+    const char *name = o->common.arg[0];
+    struct found found;
+    const int r = places_find(&places, name, arena, &found, err);
 
-    if (r == 0)
-        r = indexed_find(&indexed, name, &arena, &path, &n, &err);
-    if (r < 0) {
-        log_error("%s", err.text);
-        return setting_failure(r);
-    }
-    if (n > 1)
-        return ambiguous(name, path, n);
-    return trace_program(o, &indexed.setting, path[0], wrapper_note(&arena, path[0]));
+    if (r < 0)
+        return r;
+    if (found.n > 1)
+        return ambiguous(name, found.path, found.n);
+    return trace_program(o, found.setting, found.path[0],
+                         found.setting == &places.index ? wrapper_note(arena, found.path[0]) : NULL,
+                         err);
 }
 
 static int run(int argc, char **argv)
 {
     struct trace_options o = {0};
-    int code;
 
-    options_parse(&argp, argc, argv, &o);
-    code = options_is_live(&o.common, o.common.arg[0]) ? trace_live(&o) : trace_indexed(&o);
-    options_release(&o.common);
-    return code;
+    return command_run(&flags, argc, argv, &o, trace);
 }
 
 const struct command cmd_trace = {

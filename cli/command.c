@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "base/log.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,4 +49,29 @@ int command_main(const char *program, const struct command *const *commands, int
             return (*c)->run(argc - 1, argv + 1);
     fprintf(stderr, "%s: '%s' is no command; '%s help' lists them\n", program, name, program);
     return EXIT_USAGE;
+}
+
+int command_run(const struct flags *flags, int argc, char **argv, void *into,
+                int (*work)(void *into, struct arena *arena, struct err *err))
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct err err = {0};
+    int code;
+
+    flags_parse(flags, argc, argv, into, &arena);
+    code = work(into, &arena, &err);
+    return code >= 0 ? code : command_failed(command_code(code), &err);
+}
+
+enum exit_code command_code(int error)
+{
+    return error == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
+}
+
+int command_failed(enum exit_code code, const struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    log_error("%s", str_escape(&arena, err->text));
+    return (int)code;
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/base.h"
+#include "cli/flags.h"
 
 /* Exit codes, the same for every command (docs/stormlint.1). */
 enum exit_code {
@@ -25,6 +25,19 @@ struct command {
  * written (a full disk) ends in EXIT_FAILED, whatever the command has returned.
  */
 int command_main(const char *program, const struct command *const *commands, int argc, char **argv);
+
+/*
+ * A command from its line on: read it into `into`, and do the `work`. That returns an exit code, or
+ * a negative errno: then the error is logged. The arena lives as long as this takes.
+ */
+int command_run(const struct flags *flags, int argc, char **argv, void *into,
+                int (*work)(void *into, struct arena *arena, struct err *err));
+
+/* What a negative errno means: EXIT_USAGE for -EINVAL, else EXIT_INCOMPLETE. */
+enum exit_code command_code(int error);
+
+/* Log an error and return the exit code. */
+int command_failed(enum exit_code code, const struct err *err);
 
 extern const struct command cmd_apply, cmd_check, cmd_scan, cmd_storm, cmd_trace;
 extern const struct command cmd_plan, cmd_serve, cmd_syspath;

@@ -6,22 +6,25 @@
  */
 #pragma once
 
-#include "cli/options.h"
+#include "cli/places.h"
 #include "linter/lint.h"
 #include "linter/suppress.h"
 
-/* The child parser: --db --root --cpu and the arguments, into a struct options. */
-extern const struct argp linting_argp;
+/* --db --root --cpu and the arguments, into a struct options. */
+extern const struct flag linting_rows[];
 
 struct linting {
-    struct db *db; /* NULL: files */
-    struct setting setting;
+    struct places places;
+    const struct setting *setting; /* the one of its places that is linted */
     struct closure closure;
 };
 
-/* Make the closure of the options' arguments; `whole`: with everything they refer to. */
+/*
+ * Make the closure of the options' arguments; `whole`: with everything they refer to. What the
+ * options leave open is settled in them.
+ */
 MUST_CHECK int linting_open(struct options *options, bool whole, struct linting *ret_linting,
-                            struct err *err);
+                            struct arena *arena, struct err *err);
 void linting_release(struct linting *linting);
 
 /* Where suppressions are looked for when nobody says: in the working directory. */

@@ -2,6 +2,14 @@
 
 #include "base/log.h"
 
+const struct flag meta_rows[] = {
+    {"meta", "FILE",
+     "A channel's packages.json, which may be packed (br, xz, zstd): attributes, maintainers and "
+     "positions of packages",
+     .kind = FLAG_TEXT},
+    {0},
+};
+
 int meta_read(const char *meta, struct arena *arena, struct origins **ret_origins, struct err *err)
 {
     *ret_origins = NULL;

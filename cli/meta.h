@@ -3,11 +3,11 @@
  */
 #pragma once
 
+#include "cli/flags.h"
 #include "scanner/origin.h"
 
-#define META_HELP                                                                                  \
-    "A channel's packages.json, which may be packed (br, xz, zstd): attributes, maintainers and "  \
-    "positions of packages"
+/* --meta, into a const char *. */
+extern const struct flag meta_rows[];
 
 /* Read it; NULL: none is given. Before the work: unpacking may begin the command anew (no_net.c). */
 MUST_CHECK int meta_read(const char *meta, struct arena *arena, struct origins **ret_origins,

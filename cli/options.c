@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "base/str.h"
+#include "planner/cost.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,154 +10,109 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_DB = 0x100,
-    OPT_ROOT,
-    OPT_ENV,
-    OPT_CWD,
-    OPT_UID,
-    OPT_CPU,
-    OPT_DLOPEN,
-    OPT_EXPLICIT,
-    OPT_JSON
-};
-
-static const struct argp_option rows[] = {
-    {"db", OPT_DB, "FILE", 0, "Use this index, also for arguments with a slash", 0},
-    {"root", OPT_ROOT, "DIR", 0, "Take the tree below DIR for /", 0},
-    {"env", OPT_ENV, "NAME=VALUE", 0,
-     "Set a variable for the program; it sees only those given (repeatable)", 0},
-    {"cwd", OPT_CWD, "DIR", 0, "The program's working directory", 0},
-    {"uid", OPT_UID, "N", 0, "The user who starts the program (default: you)", 0},
-    {"cpu", OPT_CPU, "NAME", 0,
-     "x86-64-v1 to x86-64-v4, with :intel behind it on Intel's, another machine's name, or host "
-     "(default: host; for an index " CPU_POLICY ")",
-     0},
-    {"dlopen", OPT_DLOPEN, "NAME[@OBJECT]", 0,
-     "The program, or OBJECT in it, dlopens NAME after its start (repeatable); 'declared': what "
-     "the loaded objects say they will",
-     0},
-    {"json", OPT_JSON, NULL, 0, "Print JSON", 0},
-    {0},
-};
-
-static void add_text(struct options *o, const char ***array, size_t *n, const char *text)
-{
-    *array = arena_grow(&o->arena, *array, *n, sizeof(**array));
-    (*array)[(*n)++] = str_unescape(&o->arena, text);
-}
-
-static void add_env(struct options *o, const char *text, const struct argp_state *state)
-{
-    const char *equals = strchr(text, '=');
-
-    if (!equals || equals == text)
-        argp_error(state, "--env wants NAME=VALUE, not '%s'", text);
-    add_text(o, &o->env, &o->n_env, text);
-}
-
 /* NAME[@OBJECT]: names of libraries hold no '@', so the last one parts. */
-void options_dlopen(struct options *o, const char *text, const struct argp_state *state)
+int options_dlopen(void *into, const char *text, struct arena *arena, struct err *err)
 {
-    char *name = str_unescape(&o->arena, text), *at = strrchr(name, '@');
+    struct options *o = into;
+    char *name = str_unescape(arena, text), *at = strrchr(name, '@');
 
     if (!strcmp(text, "declared")) {
         o->declared = true;
-        return;
+        return 0;
     }
     if (at)
         *at++ = '\0';
     if (!*name || (at && !*at))
-        argp_error(state, "--dlopen wants NAME or NAME@OBJECT, not '%s'", text);
-    o->dlopens = arena_grow(&o->arena, o->dlopens, o->n_dlopens, sizeof(*o->dlopens));
+        return err_set(err, EINVAL, "--dlopen wants NAME or NAME@OBJECT, not '%s'", text);
+    o->dlopens = arena_grow(arena, o->dlopens, o->n_dlopens, sizeof(*o->dlopens));
     o->dlopens[o->n_dlopens++] = (struct dlopen_call){.name = name, .caller = at};
+    return 0;
 }
 
-static void set_uid(struct options *o, const char *text, const struct argp_state *state)
+static int take_uid(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
 {
-    char *end;
-    unsigned long uid;
+    struct options *o = into;
+    uint64_t uid;
 
-    errno = 0;
-    uid = strtoul(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || uid >= UINT32_MAX)
-        argp_error(state, "--uid wants a number, not '%s'", text);
+    if (!flag_number(text, UINT32_MAX - 1, &uid)) /* the last one is nobody's */
+        return err_set(err, EINVAL, "--uid wants a number, not '%s'", text);
     o->uid = (uint32_t)uid;
     o->has_uid = true;
+    return 0;
 }
 
-static void set_cwd(struct options *o, const char *text, const struct argp_state *state)
+const struct flag options_rows[] = {
+    {"db", "FILE", "Use this index, also for arguments with a slash", INTO(struct options, db)},
+    {"root", "DIR", "Take the tree below DIR for /", INTO(struct options, root)},
+    {"env", "NAME=VALUE", "Set a variable for the program; it sees only those given (repeatable)",
+     LIST(struct options, env, n_env), .is = flag_is_assignment, .wants = "NAME=VALUE"},
+    {"cwd", "DIR", "The program's working directory", PATH(struct options, cwd),
+     .is = flag_is_absolute, .wants = "an absolute path"},
+    {"uid", "N", "The user who starts the program (default: you)", CALL(take_uid)},
+    {"cpu", "NAME",
+     "x86-64-v1 to x86-64-v4, with :intel behind it on Intel's, another machine's name, or host "
+     "(default: host; for an index " CPU_POLICY ")",
+     INTO(struct options, cpu)},
+    {"dlopen", "NAME[@OBJECT]",
+     "The program, or OBJECT in it, dlopens NAME after its start (repeatable); 'declared': what "
+     "the loaded objects say they will",
+     CALL(options_dlopen)},
+    {"json", NULL, "Print JSON", INTO(struct options, json)},
+    {NULL, "ARG", NULL, LIST(struct options, arg, n_args)},
+    {0},
+};
+
+const struct flag db_rows[] = {
+    {"db", "FILE", "The index; else $STORMLINT_DB, else the cache directory's",
+     INTO(struct options, db)},
+    {0},
+};
+
+const struct flag json_rows[] = {
+    {"json", NULL, "Print JSON", INTO(struct options, json)},
+    {0},
+};
+
+static int take_probe_cost(void *into, const char *text, struct arena *arena UNUSED,
+                           struct err *err)
 {
-    if (*text != '/')
-        argp_error(state, "--cwd wants an absolute path, not '%s'", text);
-    o->cwd = str_unescape(&o->arena, text);
+    const double us = probe_cost(text);
+
+    if (us < 0)
+        return err_set(err, EINVAL, "'%s': a probe costs 'local', 'nfs', or microseconds", text);
+    *(double *)into = us;
+    return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+const struct flag probe_cost_rows[] = {
+    {"probe-cost", "local|nfs|US", "Tell time, too: what one failed call costs, in microseconds",
+     CALL(take_probe_cost)},
+    {0},
+};
+
+static int take_progress_fd(void *into, const char *text, struct arena *arena UNUSED,
+                            struct err *err)
 {
-    struct options *o = state->input;
+    uint64_t fd;
 
-    switch (key) {
-    case OPT_DB:
-        o->db = arg;
-        return 0;
-    case OPT_ROOT:
-        o->root = arg;
-        return 0;
-    case OPT_ENV:
-        add_env(o, arg, state);
-        return 0;
-    case OPT_CWD:
-        set_cwd(o, arg, state);
-        return 0;
-    case OPT_UID:
-        set_uid(o, arg, state);
-        return 0;
-    case OPT_CPU:
-        o->cpu = arg;
-        return 0;
-    case OPT_DLOPEN:
-        options_dlopen(o, arg, state);
-        return 0;
-    case OPT_JSON:
-        o->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        add_text(o, &o->arg, &o->n_args, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!flag_number(text, 1023, &fd))
+        return err_set(err, EINVAL, "'%s' is no file descriptor", text);
+    *(struct progress_lines *)into = progress_lines((int)fd);
+    return 0;
 }
 
-const struct argp options_argp = {.options = rows, .parser = parse};
-
-void options_parse(const struct argp *argp, int argc, char **argv, void *input)
-{
-    static char name[64];
-    CLEANUP(arena_release) struct arena arena = {0};
-    char **line = arena_calloc(&arena, (size_t)argc + 1, sizeof(*line));
-
-    /* argp names the program after argv[0] */
-    (void)snprintf(name, sizeof(name), "stormlint %s", argv[0]);
-    memcpy(line, argv, (size_t)argc * sizeof(*line));
-    line[0] = name;
-    argp_err_exit_status = EXIT_USAGE;
-    if (argp_parse(argp, argc, line, 0, NULL, input) != 0)
-        exit(EXIT_USAGE);
-}
-
-void options_release(struct options *options)
-{
-    arena_release(&options->arena);
-}
+const struct flag progress_rows[] = {
+    {"progress-fd", "N", "Tell progress on file descriptor N, a JSON object a line",
+     CALL(take_progress_fd)},
+    {0},
+};
 
 bool options_is_live(const struct options *options, const char *arg)
 {
     return !options->db && strchr(arg, '/');
 }
 
-const char *options_db(struct options *options)
+const char *options_db(const struct options *options, struct arena *arena)
 {
     const char *named = getenv("STORMLINT_DB"), *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
@@ -166,8 +122,8 @@ const char *options_db(struct options *options)
     if (named && *named)
         return named;
     if (cache && *cache == '/')
-        return arena_printf(&options->arena, "%s/stormlint/index.db", cache);
-    return arena_printf(&options->arena, "%s/.cache/stormlint/index.db", home ? home : "");
+        return arena_printf(arena, "%s/stormlint/index.db", cache);
+    return arena_printf(arena, "%s/.cache/stormlint/index.db", home ? home : "");
 }
 
 /* The group a user's processes have: ours, the user database's, else the same number. */
@@ -191,7 +147,7 @@ static int setting_make(const struct setting *from, struct setting *ret_setting)
     return 0;
 }
 
-int setting_live(struct options *options, struct setting *ret_setting, struct err *err)
+int setting_live(const struct options *options, struct setting *ret_setting, struct err *err)
 {
     const char *root = options->root ? options->root : "/";
     const uint32_t uid = options->has_uid ? options->uid : getuid();
@@ -199,18 +155,18 @@ int setting_live(struct options *options, struct setting *ret_setting, struct er
     char here[4096];
     int r;
 
-    if (!options->cwd && !strcmp(root, "/") && getcwd(here, sizeof(here)))
-        setting.cwd = arena_strdup(&options->arena, here);
     r = cpu_find(options->cpu ? options->cpu : CPU_LIVE, &setting.cpu, err);
     if (r < 0)
         return r;
     r = world_live(root, uid, group_of(uid), &setting.world, err);
     if (r < 0)
         return r;
+    if (!options->cwd && !strcmp(root, "/") && getcwd(here, sizeof(here)))
+        setting.cwd = arena_strdup(&setting.arena, here);
     return setting_make(&setting, ret_setting);
 }
 
-int setting_index(struct options *options, struct world *world, struct setting *ret_setting,
+int setting_index(const struct options *options, struct world *world, struct setting *ret_setting,
                   struct err *err)
 {
     struct setting setting = {.world = world, .cwd = options->cwd ? options->cwd : "/"};
@@ -237,11 +193,6 @@ void setting_release(struct setting *setting)
     *setting = (struct setting){0};
 }
 
-int setting_failure(int error)
-{
-    return error == -EINVAL ? EXIT_USAGE : EXIT_INCOMPLETE;
-}
-
 const char *options_absolute(struct arena *arena, const char *path)
 {
     char here[PATH_MAX];
@@ -251,7 +202,7 @@ const char *options_absolute(struct arena *arena, const char *path)
     return str_join(arena, here, path);
 }
 
-const char *options_placed(struct options *options, const char *arg)
+const char *options_placed(const struct options *options, const char *arg, struct arena *arena)
 {
     const char *base = options->cwd ? options->cwd : options->root ? "/" : NULL;
 
@@ -261,13 +212,13 @@ const char *options_placed(struct options *options, const char *arg)
         arg += 2 + strspn(arg + 2, "/");
     if (*arg == '\0')
         arg = ".";
-    return base ? str_join(&options->arena, base, arg) : options_absolute(&options->arena, arg);
+    return base ? str_join(arena, base, arg) : options_absolute(arena, arg);
 }
 
-void options_place(struct options *options)
+void options_place(struct options *options, struct arena *arena)
 {
     for (size_t i = 0; i < options->n_args; i++)
-        options->arg[i] = options_placed(options, options->arg[i]);
+        options->arg[i] = options_placed(options, options->arg[i], arena);
 }
 
 void setting_enter(struct setting *setting, const char *cwd)

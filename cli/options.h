@@ -1,20 +1,17 @@
 /*
  * Options: what the commands that look at programs have in common, and what follows from it.
  *
- *	static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+ *	{ROWS(struct trace_options, common, options_rows)},
  *
- * The command's own parser hands its `struct options` down on ARGP_KEY_INIT
- * (`state->child_inputs[0] = &own->common`) and leaves ARGP_KEY_ARG to it: arguments are collected
- * in `arg`. Then a command makes its setting: the world, the CPU and the loader.
+ * From them a command makes its setting: the world, the CPU and the loader.
  */
 #pragma once
 
-#include "base/arena.h"
+#include "base/progress.h"
 #include "cli/command.h"
 #include "loader/loader.h"
 
-#include <argp.h>
-
+/* Texts are argv's, or the command's arena's. */
 struct options {
     const char *db;   /* --db; NULL: not given */
     const char *root; /* --root; "/" */
@@ -31,21 +28,22 @@ struct options {
     bool explicit;    /* the command says: arg[0] is the loader, the rest its arguments */
     const char **arg; /* what is not an option, `\xNN` read back */
     size_t n_args;
-    struct arena arena; /* owns all of the above */
 };
 
-/* The child parser: --db --root --env --cwd --uid --cpu --dlopen --json and the arguments. */
-extern const struct argp options_argp;
+/* --db --root --env --cwd --uid --cpu --dlopen --json and the arguments. */
+extern const struct flag options_rows[];
 
-/*
- * Parse a command's line. Usage errors end the process with EXIT_USAGE, --help with 0, as argp
- * does. `input` goes to the parser of `argp`; argv[0] is the command's name.
- */
-void options_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* Of these only --db, where an index is made or kept; only --json. */
+extern const struct flag db_rows[], json_rows[];
 
-/* Take one --dlopen NAME[@OBJECT], or "declared", in. Usage errors end the process. */
-void options_dlopen(struct options *options, const char *text, const struct argp_state *state);
-void options_release(struct options *options);
+/* --probe-cost, into a double: microseconds that one failed call costs. */
+extern const struct flag probe_cost_rows[];
+
+/* --progress-fd, into a struct progress_lines, whose call-back stays NULL when it is not given. */
+extern const struct flag progress_rows[];
+
+/* A flag's `take`: one --dlopen NAME[@OBJECT], or "declared", into a struct options. */
+int options_dlopen(void *into, const char *text, struct arena *arena, struct err *err);
 
 /* True when `arg` names a file to be read as it is now: it has a slash, and no --db is given. */
 bool options_is_live(const struct options *options, const char *arg);
@@ -53,15 +51,15 @@ bool options_is_live(const struct options *options, const char *arg);
 /*
  * A live argument as an absolute path, for who looks at it from another directory than it was given
  * in: a relative one starts at --cwd, else in another root at its top, else where we are. What is
- * not live stays. In the options' arena.
+ * not live stays.
  */
-const char *options_placed(struct options *options, const char *arg);
+const char *options_placed(const struct options *options, const char *arg, struct arena *arena);
 
 /* The same with all arguments. */
-void options_place(struct options *options);
+void options_place(struct options *options, struct arena *arena);
 
-/* The index: --db, else $STORMLINT_DB, else the cache directory's. In the options' arena. */
-const char *options_db(struct options *options);
+/* The index: --db, else $STORMLINT_DB, else the cache directory's. */
+const char *options_db(const struct options *options, struct arena *arena);
 
 /* The CPU for live programs and for everything recorded, when --cpu does not say. */
 #define CPU_LIVE   "host"
@@ -84,15 +82,13 @@ const char *options_absolute(struct arena *arena, const char *path);
 void setting_enter(struct setting *setting, const char *cwd);
 
 /* The file system below --root as it is now. */
-MUST_CHECK int setting_live(struct options *options, struct setting *ret_setting, struct err *err);
+MUST_CHECK int setting_live(const struct options *options, struct setting *ret_setting,
+                            struct err *err);
 
 /* Over `world` (taken, also on failure), which shows an index. */
-MUST_CHECK int setting_index(struct options *options, struct world *world,
+MUST_CHECK int setting_index(const struct options *options, struct world *world,
                              struct setting *ret_setting, struct err *err);
 void setting_release(struct setting *setting);
-
-/* The exit code when a setting cannot be made: a wrong command line, or something unreadable. */
-int setting_failure(int error);
 
 /* A start of `program` with the options' environment and dlopens; borrowed from them. */
 struct start options_start(const struct options *options, const char *program);

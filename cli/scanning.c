@@ -1,12 +1,31 @@
 #include "cli/scanning.h"
 
-#include "base/str.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+static int take_jobs(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
+{
+    enum { READERS_MAX = 64 };
+    uint64_t n;
+
+    if (!flag_number(text, READERS_MAX, &n))
+        return err_set(err, EINVAL, "'%s' is no number of threads (0 to %d)", text, READERS_MAX);
+    *(unsigned *)into = (unsigned)n;
+    return 0;
+}
+
+const struct flag scanning_rows[] = {
+    {"root", "DIR", "The tree under DIR plays /", INTO(struct scan_options, root)},
+    {"store", "DIR", "The directory of packages (default: /nix/store)",
+     INTO(struct scan_options, store)},
+    {"jobs", "N", "Threads that read; default: as many as processors",
+     CALL_ON(struct scan_options, readers, take_jobs), .letter = 'j'},
+    {0},
+};
 
 static int make_parents(struct arena *arena, const char *path, struct err *err)
 {
@@ -45,24 +64,21 @@ static int make_absolute(struct arena *arena, struct scan_options *scan, struct 
     return 0;
 }
 
-int scanning_open(struct options *options, struct scan_options *scan, struct db **ret_db,
-                  struct err *err)
+int scanning_open(const struct options *options, struct scan_options *scan, struct arena *arena,
+                  struct db **ret_db, struct err *err)
 {
-    const char *path = options_db(options);
-    int r = make_absolute(&options->arena, scan, err);
+    const char *path = options_db(options, arena);
+    const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int r;
 
+    if (!scan->root)
+        scan->root = "/";
+    if (!scan->store)
+        scan->store = "/nix/store";
+    if (scan->readers == (unsigned)READERS_UNSAID)
+        scan->readers = cpus > 1 ? (unsigned)cpus : 1;
+    r = make_absolute(arena, scan, err);
     if (r == 0)
-        r = make_parents(&options->arena, path, err);
+        r = make_parents(arena, path, err);
     return r < 0 ? r : db_open(path, DB_WRITE, ret_db, err);
-}
-
-unsigned scanning_readers(const char *arg, const struct argp_state *state)
-{
-    enum { READERS_MAX = 64 };
-    char *end;
-    const long n = strtol(arg, &end, 10);
-
-    if (*end || end == arg || n < 0 || n > READERS_MAX)
-        argp_error(state, "'%s' is no number of threads (0 to %d)", arg, READERS_MAX);
-    return (unsigned)n;
 }

@@ -7,9 +7,14 @@
 #include "cli/options.h"
 #include "scanner/scan.h"
 
-/* Make the scan's root and store absolute (texts are the options'), and open the index to write. */
-MUST_CHECK int scanning_open(struct options *options, struct scan_options *scan, struct db **ret_db,
-                             struct err *err);
+enum { READERS_UNSAID = -1 };
 
-/* The argument of -j: 0 to 64 threads that read. Anything else is a usage error, which ends the process. */
-unsigned scanning_readers(const char *arg, const struct argp_state *state);
+/* --root --store --jobs, into struct scan_options, whose readers start as READERS_UNSAID. */
+extern const struct flag scanning_rows[];
+
+/*
+ * Settle what the scan's options leave open, make its root and store absolute (texts are the
+ * arena's), and open the index to write.
+ */
+MUST_CHECK int scanning_open(const struct options *options, struct scan_options *scan,
+                             struct arena *arena, struct db **ret_db, struct err *err);

@@ -30,3 +30,18 @@ int program_follow(struct world *world, const struct program *start, struct aren
                                     .wrapper = way.n > 1 ? start->path : NULL};
     return 0;
 }
+
+int subject_follow(struct subject *ret_subject, struct subject_query *query, const char *path,
+                   struct arena *arena, struct err *err)
+{
+    struct program program = {.path = path, .env = query->env, .n_env = query->n_env};
+    int r = program_follow(query->world, &program, arena, &program, err);
+
+    if (r < 0)
+        return r;
+    query->program = program.path;
+    query->env = program.env;
+    query->n_env = program.n_env;
+    query->wrapper = program.wrapper;
+    return subject_init(ret_subject, query, arena, err);
+}

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "loader/world.h"
+#include "planner/subject.h"
 
 /* A program to be planned. */
 struct program {
@@ -21,3 +21,10 @@ struct program {
  */
 MUST_CHECK int program_follow(struct world *world, const struct program *start, struct arena *arena,
                               struct program *ret_program, struct err *err);
+
+/*
+ * The subject that a file is, or what it becomes as a wrapper. The query asks everything but the
+ * program and is completed by what the wrapper sets.
+ */
+MUST_CHECK int subject_follow(struct subject *ret_subject, struct subject_query *query,
+                              const char *path, struct arena *arena, struct err *err);
