@@ -6,12 +6,18 @@
 #include <string.h>
 
 /*
- * Open addressing with linear probing. `slot` holds names or NULL, `hash` their hashes, so that a
- * probe touches the text only when the hashes agree. At most two thirds of the slots are in use.
+ * Open addressing with linear probing. A slot holds a name and its hash side by side: of many names
+ * the table is too large for any cache, and every look into it costs what memory costs. The name is
+ * touched only when the hashes agree. At most two thirds of the slots are in use.
  */
+struct slot {
+    const struct name *name; /* NULL: free */
+    uint32_t hash;
+};
+
 struct intern {
-    const struct name **slot;
-    uint32_t *hash;
+    struct slot *slot;
+    const struct name **name; /* by id; as many as may be in use before the table grows */
     uint32_t mask, count;
     struct arena arena;
 };
@@ -31,29 +37,31 @@ uint32_t intern_hash(const char *text, size_t len)
     return (uint32_t)(h >> 32);
 }
 
+static uint32_t most(uint32_t slots)
+{
+    return slots / 3 * 2 + 1;
+}
+
 static void table_resize(struct intern *in, uint32_t slots)
 {
-    const struct name **old_slot = in->slot;
-    uint32_t *old_hash = in->hash;
-    const uint32_t old = old_slot ? in->mask + 1 : 0;
+    struct slot *old = in->slot;
+    const uint32_t n_old = old ? in->mask + 1 : 0;
 
-    in->slot = calloc(slots, sizeof(const struct name *));
-    in->hash = calloc(slots, sizeof(*in->hash));
-    if (!in->slot || !in->hash)
+    in->slot = calloc(slots, sizeof(*in->slot));
+    in->name = realloc(in->name, most(slots) * sizeof(const struct name *));
+    if (!in->slot || !in->name)
         abort();
     in->mask = slots - 1;
-    for (uint32_t i = 0; i < old; i++) {
-        uint32_t at = old_hash[i] & in->mask;
+    for (uint32_t i = 0; i < n_old; i++) {
+        uint32_t at = old[i].hash & in->mask;
 
-        if (!old_slot[i])
+        if (!old[i].name)
             continue;
-        while (in->slot[at])
+        while (in->slot[at].name)
             at = (at + 1) & in->mask;
-        in->slot[at] = old_slot[i];
-        in->hash[at] = old_hash[i];
+        in->slot[at] = old[i];
     }
-    free(old_slot);
-    free(old_hash);
+    free(old);
 }
 
 struct intern *intern_new(void)
@@ -71,7 +79,7 @@ void intern_free(struct intern *in)
     if (!in)
         return;
     free(in->slot);
-    free(in->hash);
+    free(in->name);
     arena_release(&in->arena);
     free(in);
 }
@@ -82,20 +90,20 @@ const struct name *intern_n(struct intern *in, const char *text, size_t len)
     uint32_t at = hash & in->mask;
     struct name *name;
 
-    for (; in->slot[at]; at = (at + 1) & in->mask)
-        if (in->hash[at] == hash && in->slot[at]->len == len &&
-            memcmp(in->slot[at]->text, text, len) == 0)
-            return in->slot[at];
-    if (len > UINT32_MAX - 64 || in->count == UINT32_MAX)
+    for (; in->slot[at].name; at = (at + 1) & in->mask)
+        if (in->slot[at].hash == hash && in->slot[at].name->len == len &&
+            memcmp(in->slot[at].name->text, text, len) == 0)
+            return in->slot[at].name;
+    if (len > UINT32_MAX - 64 || in->count == UINT32_MAX / 4)
         abort();
     name = arena_alloc(&in->arena, sizeof(*name) + len + 1);
-    name->id = in->count++;
+    name->id = in->count;
     name->len = (uint32_t)len;
     name->hash = hash;
     memcpy(name->text, text, len);
-    in->slot[at] = name;
-    in->hash[at] = hash;
-    if (in->count * 3 > in->mask * 2)
+    in->name[in->count++] = name;
+    in->slot[at] = (struct slot){name, hash};
+    if (in->count == most(in->mask + 1))
         table_resize(in, (in->mask + 1) * 2);
     return name;
 }
@@ -108,4 +116,9 @@ const struct name *intern(struct intern *in, const char *text)
 uint32_t intern_count(const struct intern *in)
 {
     return in->count;
+}
+
+const struct name *intern_name(const struct intern *in, uint32_t id)
+{
+    return in->name[id];
 }

@@ -32,3 +32,6 @@ uint32_t intern_hash(const char *text, size_t len);
 
 /* Number of names so far: one more than the largest id. */
 uint32_t intern_count(const struct intern *intern);
+
+/* The name of an id below that number. */
+const struct name *intern_name(const struct intern *intern, uint32_t id);

@@ -199,19 +199,7 @@ int index_tick(struct index *index, struct err *err)
 
 int64_t dictionary_id_n(struct dictionary *d, const char *text, size_t len)
 {
-    const struct name *name = intern_n(d->names, text, len);
-    const uint32_t n = d->fresh ? name->id - d->opened : 0;
-
-    if (d->fresh && name->id >= d->opened && name->id + 1 == intern_count(d->names)) {
-        /* perhaps new, perhaps the newest again */
-        if ((n & (n - 1)) == 0) {
-            d->fresh = realloc(d->fresh, (n ? (size_t)n * 2 : 1) * sizeof(*d->fresh));
-            if (!d->fresh)
-                abort();
-        }
-        d->fresh[n] = name;
-    }
-    return (int64_t)name->id + 1;
+    return (int64_t)intern_n(d->names, text, len)->id + 1;
 }
 
 int64_t dictionary_id(struct dictionary *dictionary, const char *text)
@@ -231,7 +219,7 @@ int dictionary_store(struct index *index, struct dictionary *dictionary, struct 
     if (!s)
         return -err->code;
     for (; dictionary->stored < n && r == 0; dictionary->stored += r == 0) {
-        const struct name *name = dictionary->fresh[dictionary->stored - dictionary->opened];
+        const struct name *name = intern_name(dictionary->names, dictionary->stored);
 
         stmt_bind_int(s, 1, (int64_t)name->id + 1);
         stmt_bind_text_n(s, 2, name->text, name->len);
@@ -260,9 +248,6 @@ static int dictionary_load(struct index *index, struct dictionary *dictionary, e
         }
     }
     dictionary->stored = dictionary->opened = intern_count(dictionary->names);
-    dictionary->fresh = malloc(sizeof(*dictionary->fresh));
-    if (!dictionary->fresh)
-        abort();
     return r;
 }
 
@@ -324,9 +309,6 @@ void index_close(struct index *index)
     intern_free(index->name.names);
     intern_free(index->search_dir.names);
     intern_free(index->run_path.names);
-    free(index->name.fresh);
-    free(index->search_dir.fresh);
-    free(index->run_path.fresh);
     intern_free(index->expanded);
     arena_release(&index->last);
     arena_release(&index->kept);

@@ -67,18 +67,6 @@ static const char *behind_origin(const char *dir, size_t len)
     return NULL;
 }
 
-/* Remember that somebody looks into directory `path`. */
-static void note_searched(struct index *index, const char *path, size_t len)
-{
-    const struct name *name = intern_n(index->expanded, path, len);
-
-    if (name->id < index->n_expanded)
-        return;
-    index->expanded_dir = arena_grow(&index->kept, index->expanded_dir, index->n_expanded,
-                                     sizeof(*index->expanded_dir));
-    index->expanded_dir[index->n_expanded++] = name;
-}
-
 /* Remember where a run path's directory is, when that depends on where the object is. */
 static void note_origin(struct index *index, const char *place, const char *dir, size_t len)
 {
@@ -90,7 +78,7 @@ static void note_origin(struct index *index, const char *place, const char *dir,
         return;
     n = snprintf(path, sizeof(path), "%s%.*s", place, (int)(dir + len - rest), rest);
     if (n > 0 && (size_t)n < sizeof(path))
-        note_searched(index, path, (size_t)n);
+        (void)intern_n(index->expanded, path, (size_t)n);
 }
 
 void index_note_dirs(struct index *index, const char *dirs)
@@ -98,7 +86,7 @@ void index_note_dirs(struct index *index, const char *dirs)
     while (*dirs) {
         const size_t len = strcspn(dirs, ":");
 
-        note_searched(index, dirs, len);
+        (void)intern_n(index->expanded, dirs, len);
         dirs += len + (dirs[len] == ':');
     }
 }
@@ -314,10 +302,10 @@ static void note_ldso(struct index *index, const struct ldso *ldso)
     const char *const files[] = {ldso->cache, ldso->preload};
 
     for (size_t i = 0; i < ldso->n_system_dirs; i++)
-        note_searched(index, ldso->system_dirs[i], strlen(ldso->system_dirs[i]));
+        (void)intern_n(index->expanded, ldso->system_dirs[i], strlen(ldso->system_dirs[i]));
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         if (files[i])
-            note_searched(index, files[i], (size_t)(str_base(files[i]) - files[i]));
+            (void)intern_n(index->expanded, files[i], (size_t)(str_base(files[i]) - files[i]));
 }
 
 static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *arena,

@@ -265,9 +265,9 @@ int index_search_dirs(struct index *index, void (*each)(void *data, const char *
     if (r < 0 || !index->expanded)
         return r;
     for (uint32_t i = dirs->opened; i < intern_count(dirs->names); i++)
-        each(data, dirs->fresh[i - dirs->opened]->text);
-    for (uint32_t i = 0; i < index->n_expanded; i++)
-        each(data, index->expanded_dir[i]->text);
+        each(data, intern_name(dirs->names, i)->text);
+    for (uint32_t i = 0; i < intern_count(index->expanded); i++)
+        each(data, intern_name(index->expanded, i)->text);
     return 0;
 }
 

@@ -68,8 +68,7 @@ enum sql_id {
 /* An interned table: id in the database = id in memory + 1, both dense. */
 struct dictionary {
     struct intern *names;
-    const struct name **fresh; /* those not there when the index was opened, in order */
-    uint32_t opened, stored;   /* ids below were there then / are there now */
+    uint32_t opened, stored; /* ids below were there when the index was opened / are there now */
     enum sql_id add;
 };
 
@@ -79,8 +78,6 @@ struct index {
     const char *store_path; /* as programs see it */
 
     struct intern *expanded; /* directories searched that search_dir does not spell out */
-    const struct name **expanded_dir;
-    uint32_t n_expanded;
     struct arena kept;
     int64_t next_object, next_directory;
     bool writing;

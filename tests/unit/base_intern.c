@@ -48,6 +48,7 @@ static void test_many(void **state UNUSED)
     for (unsigned i = 0; i < N; i++) {
         (void)snprintf(text, sizeof(text), "lib%u.so", i);
         assert_ptr_equal(intern(in, text), name[i]);
+        assert_ptr_equal(intern_name(in, i), name[i]);
     }
     intern_free(in);
 }
