@@ -44,6 +44,7 @@ struct walked_problem {
 struct package_facts {
     struct arena arena; /* of everything below */
     const char *base;
+    uint32_t number; /* of whoever asked for it: what it likes */
     enum package_state state;
     const char *kind;   /* "dir", "file", "link", "other" */
     const char *target; /* of a link */

@@ -43,29 +43,55 @@ static void add_known(void *data, const struct known_package *package)
     c->nar_hash = package->nar_hash ? arena_strdup(&scan->arena, package->nar_hash) : NULL;
 }
 
-static int list_store(struct scan *scan, struct err *err)
+struct listed {
+    const char **base;
+    size_t n;
+};
+
+static int by_base(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The entries of the store's directory. 0 or -errno. */
+static int read_names(struct scan *scan, struct listed *ret)
 {
     const int fd = dup(scan->store_fd);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *e;
+    int error;
 
     if (!dir) {
-        const int error = errno;
-
+        error = errno;
         if (fd >= 0)
             (void)close(fd);
-        return err_set(err, error, "store '%s': %s", scan->options->store, strerror(error));
+        return -error;
     }
     while ((errno = 0, e = readdir(dir)))
-        if (!store_name_is_internal(e->d_name))
-            scan_candidate(scan, e->d_name)->present = true;
-    if (errno) {
-        const int error = errno;
-
-        (void)closedir(dir);
-        return err_set(err, error, "store '%s': %s", scan->options->store, strerror(error));
-    }
+        if (!store_name_is_internal(e->d_name)) {
+            ret->base = arena_grow(&scan->arena, ret->base, ret->n, sizeof(*ret->base));
+            ret->base[ret->n++] = arena_strdup(&scan->arena, e->d_name);
+        }
+    error = errno;
     (void)closedir(dir);
+    return -error;
+}
+
+/*
+ * Candidates are numbered, and thereby packages of a first scan, in the order of their names: what
+ * the index keeps by name is written, and read again, from one end to the other.
+ */
+static int list_store(struct scan *scan, struct err *err)
+{
+    struct listed listed = {0};
+    const int r = read_names(scan, &listed);
+
+    if (r < 0)
+        return err_set(err, -r, "store '%s': %s", scan->options->store, strerror(-r));
+    if (listed.n > 1)
+        qsort(listed.base, listed.n, sizeof(*listed.base), by_base);
+    for (size_t i = 0; i < listed.n; i++)
+        scan_candidate(scan, listed.base[i])->present = true;
     return 0;
 }
 
@@ -161,8 +187,11 @@ static void *read_package(void *data, void *walker, size_t job)
 {
     const struct scan *scan = data;
     const struct job *j = &scan->round[job];
+    struct package_facts *facts =
+        walk_package(walker, scan->store_fd, j->base, !j->registered, j->known_mark);
 
-    return walk_package(walker, scan->store_fd, j->base, !j->registered, j->known_mark);
+    facts->number = j->number;
+    return facts;
 }
 
 static void drop_facts(void *facts)
@@ -172,7 +201,7 @@ static void drop_facts(void *facts)
 
 static int write_facts(struct scan *scan, struct package_facts *f, struct err *err)
 {
-    const uint32_t number = scan_number(scan, scan_candidate(scan, f->base));
+    const uint32_t number = f->number;
     struct candidate *c = &scan->candidate[number];
     struct scan_result *result = scan->result;
     int r;
@@ -229,9 +258,10 @@ static const struct job *make_round(struct scan *scan, size_t n)
     struct job *round = arena_calloc(&scan->arena, n, sizeof(*round));
 
     for (size_t i = 0; i < n; i++) {
-        const struct candidate *c = &scan->candidate[scan->job[scan->n_done + i]];
+        const uint32_t number = scan->job[scan->n_done + i];
+        const struct candidate *c = &scan->candidate[number];
 
-        round[i] = (struct job){c->base, c->state == KNOWN_SCANNED ? c->mark : 0,
+        round[i] = (struct job){c->base, number, c->state == KNOWN_SCANNED ? c->mark : 0,
                                 c->path ? c->path->nar_size : 0, c->path && c->path->nar_hash};
     }
     qsort(round, n, sizeof(*round), compare_jobs);
@@ -281,26 +311,33 @@ static void hold_queued(struct scan *scan)
 
 /* ---- afterwards */
 
-static int add_told_reference(void *data, uint32_t from, uint32_t to, struct err *err)
+static int add_told_reference(struct scan *scan, const struct pair *pair, struct err *err)
 {
-    struct scan *scan = data;
-    const struct candidate *by = &scan->candidate[from];
+    const struct candidate *by = &scan->candidate[pair->from];
     int r;
 
     if (!by->written)
         return 0;
-    if (scan->candidate[to].elsewhere && (r = scan_name(scan, to, err)) < 0)
+    if (scan->candidate[pair->to].elsewhere && (r = scan_name(scan, pair->to, err)) < 0)
         return r;
-    if (!scan->candidate[to].id)
+    if (!scan->candidate[pair->to].id)
         return 0;
-    return index_add_reference(scan->index, by->id, scan->candidate[to].id, err);
+    return index_add_reference(scan->index, by->id, scan->candidate[pair->to].id, err);
 }
 
+/* In the order of candidates, which is mostly that of packages, and of the table. */
 static int add_references(struct scan *scan, struct err *err)
 {
+    struct graph g = {0};
+    int r;
+
     if (scan->result->scanned == 0)
         return 0;
-    return scan_references(scan, add_told_reference, scan, err);
+    r = scan_graph(scan, &g, err);
+    for (size_t i = 0; i < g.n && r == 0; i++)
+        r = add_told_reference(scan, &g.pair[i], err);
+    free(g.pair);
+    return r;
 }
 
 static int identify(void *data, const char *path, struct identity *ret)

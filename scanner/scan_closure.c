@@ -37,20 +37,21 @@ static int ask_nix(struct scan *scan, struct err *err)
     if (r < 0)
         return r == -EACCES || r == -ENOENT || r == -ENOTDIR ? 0 : r;
     scan->result->registered = scan->nix.n_paths > 0;
-    for (size_t i = 0; i < scan->nix.n_paths; i++) {
-        scan_candidate(scan, scan->nix.path[i].base)->path = &scan->nix.path[i];
+    for (size_t i = 0; i < scan->nix.n_paths; i++)
         if (scan->nix.path[i].id > max)
             max = scan->nix.path[i].id;
-    }
-    if (max > NIX_ID_MAX)
-        return 0;
-    scan->n_by_nix_id = (size_t)max + 1;
-    scan->by_nix_id = calloc(scan->n_by_nix_id, sizeof(*scan->by_nix_id));
+    if (max <= NIX_ID_MAX)
+        scan->n_by_nix_id = (size_t)max + 1;
+    scan->by_nix_id = calloc(scan->n_by_nix_id + 1, sizeof(*scan->by_nix_id));
     if (!scan->by_nix_id)
         abort();
-    for (size_t i = 0; i < scan->nix.n_paths; i++)
-        scan->by_nix_id[scan->nix.path[i].id] =
-            scan_number(scan, scan_candidate(scan, scan->nix.path[i].base)) + 1;
+    for (size_t i = 0; i < scan->nix.n_paths; i++) {
+        struct candidate *c = scan_candidate(scan, scan->nix.path[i].base);
+
+        c->path = &scan->nix.path[i];
+        if (scan->n_by_nix_id)
+            scan->by_nix_id[scan->nix.path[i].id] = scan_number(scan, c) + 1;
+    }
     return 0;
 }
 
@@ -96,77 +97,10 @@ int scan_ask_store(struct scan *scan, struct err *err)
     return r;
 }
 
-static int told_references(struct scan *scan,
-                           int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
-                           void *data, struct err *err)
-{
-    const struct closure_file *told = &scan->told;
-    int r = 0;
-
-    for (size_t i = 0; i < told->n_paths; i++) {
-        const uint32_t from = scan_number(scan, scan_candidate(scan, str_base(told->path[i].path)));
-
-        for (size_t k = 0; k < told->path[i].n_references && r == 0; k++)
-            r = each(data, from,
-                     scan_number(scan, scan_candidate(scan, told->path[i].reference[k])), err);
-    }
-    return r;
-}
-
-/* References of the database, from its ids to candidates. */
-struct by_id {
-    struct scan *scan;
-    int (*each)(void *data, uint32_t from, uint32_t to, struct err *err);
-    void *data;
-    struct err *err;
-    int error;
-};
-
-static void refer_by_id(void *data, int64_t referrer, int64_t reference)
-{
-    struct by_id *by = data;
-    const struct scan *scan = by->scan;
-    uint32_t from, to;
-
-    if (by->error || referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
-        (size_t)reference >= scan->n_by_nix_id)
-        return;
-    from = scan->by_nix_id[referrer];
-    to = scan->by_nix_id[reference];
-    if (from && to)
-        by->error = by->each(by->data, from - 1, to - 1, by->err);
-}
-
-int scan_references(struct scan *scan,
-                    int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
-                    void *data, struct err *err)
-{
-    struct by_id by = {scan, each, data, err, 0};
-    int r;
-
-    if (scan->told.refers)
-        return told_references(scan, each, data, err);
-    if (!scan->result->registered)
-        return 0;
-    r = nix_db_references(scan->options->root, scan->options->store, refer_by_id, &by, err);
-    return r < 0 ? r : by.error;
-}
-
 /* ---- closures by what is told */
 
-struct pair {
-    uint32_t from, to;
-};
-
-struct graph {
-    struct pair *pair;
-    size_t n, size;
-};
-
-static int add_pair(void *data, uint32_t from, uint32_t to, struct err *err UNUSED)
+static void add_pair(struct graph *g, uint32_t from, uint32_t to)
 {
-    struct graph *g = data;
-
     if (g->n == g->size) {
         g->size = g->size ? g->size * 2 : 4096;
         g->pair = realloc(g->pair, g->size * sizeof(*g->pair));
@@ -174,14 +108,67 @@ static int add_pair(void *data, uint32_t from, uint32_t to, struct err *err UNUS
             abort();
     }
     g->pair[g->n++] = (struct pair){from, to};
-    return 0;
+}
+
+static void told_pairs(struct scan *scan, struct graph *g)
+{
+    const struct closure_file *told = &scan->told;
+
+    for (size_t i = 0; i < told->n_paths; i++) {
+        const uint32_t from = scan_number(scan, scan_candidate(scan, str_base(told->path[i].path)));
+
+        for (size_t k = 0; k < told->path[i].n_references; k++)
+            add_pair(g, from, scan_number(scan, scan_candidate(scan, told->path[i].reference[k])));
+    }
+}
+
+/* References of the database, from its ids to candidates. */
+struct by_id {
+    const struct scan *scan;
+    struct graph *graph;
+};
+
+static void refer_by_id(void *data, int64_t referrer, int64_t reference)
+{
+    const struct by_id *by = data;
+    const struct scan *scan = by->scan;
+    uint32_t from, to;
+
+    if (referrer < 0 || reference < 0 || (size_t)referrer >= scan->n_by_nix_id ||
+        (size_t)reference >= scan->n_by_nix_id)
+        return;
+    from = scan->by_nix_id[referrer];
+    to = scan->by_nix_id[reference];
+    if (from && to)
+        add_pair(by->graph, from - 1, to - 1);
 }
 
 static int compare_pairs(const void *a, const void *b)
 {
     const struct pair *x = a, *y = b;
+    const int r = (x->from > y->from) - (x->from < y->from);
 
-    return (x->from > y->from) - (x->from < y->from);
+    return r ? r : (x->to > y->to) - (x->to < y->to);
+}
+
+int scan_graph(struct scan *scan, struct graph *ret_graph, struct err *err)
+{
+    struct graph g = {0};
+    struct by_id by = {scan, &g};
+    int r = 0;
+
+    if (scan->told.refers)
+        told_pairs(scan, &g);
+    else if (scan->result->registered)
+        r = nix_db_references(scan->options->root, scan->options->store, refer_by_id, &by, err);
+    if (r < 0) {
+        free(g.pair);
+        return r;
+    }
+    if (g.n)
+        qsort(g.pair, g.n, sizeof(*g.pair), compare_pairs);
+    *ret_graph = g;
+    return 0;
 }
 
 /* First pair of `from` in the sorted graph. */
@@ -228,13 +215,10 @@ static void spread(struct scan *scan, const struct graph *g)
 int scan_spread(struct scan *scan, struct err *err)
 {
     struct graph g = {0};
-    int r = scan_references(scan, add_pair, &g, err);
+    const int r = scan_graph(scan, &g, err);
 
-    if (r == 0) {
-        if (g.n)
-            qsort(g.pair, g.n, sizeof(*g.pair), compare_pairs);
+    if (r == 0)
         spread(scan, &g);
-    }
     free(g.pair);
     return r;
 }

@@ -12,6 +12,7 @@
 /* What a reader is told about a package. */
 struct job {
     const char *base;
+    uint32_t number;     /* of the candidate */
     uint64_t known_mark; /* 0: none */
     int64_t size;        /* of its archive, bytes; 0: not known */
     bool registered;
@@ -77,10 +78,14 @@ MUST_CHECK int scan_choose(struct scan *scan, struct err *err);
 /* What the database, the closure file or Spack's packages tell; without them there is nothing. */
 MUST_CHECK int scan_ask_store(struct scan *scan, struct err *err);
 
-/* Call `each` for every reference that is told, by numbers of candidates; not 0: it failed. */
-MUST_CHECK int scan_references(struct scan *scan,
-                               int (*each)(void *data, uint32_t from, uint32_t to, struct err *err),
-                               void *data, struct err *err);
+/* Every reference that is told, by numbers of candidates, in their order. To be freed: its pairs. */
+struct graph {
+    struct pair {
+        uint32_t from, to;
+    } * pair;
+    size_t n, size;
+};
+MUST_CHECK int scan_graph(struct scan *scan, struct graph *ret_graph, struct err *err);
 
 /* Want what the wanted candidates refer to, as far as it is told. */
 MUST_CHECK int scan_spread(struct scan *scan, struct err *err);

@@ -129,6 +129,15 @@ static void references_follow_from_run_paths_and_links(void **state)
                      1);
 }
 
+static void packages_are_numbered_by_name(void **state)
+{
+    (void)state;
+    (void)scan(NULL);
+    assert_int_equal(query("SELECT count(*) FROM package p JOIN package q ON p.id < q.id "
+                           "WHERE p.base > q.base"),
+                     0);
+}
+
 static void views_answer(void **state)
 {
     (void)state;
@@ -293,6 +302,7 @@ int main(void)
         TEST(all_of_it_is_indexed),
         TEST(searchable_directories_are_kept),
         TEST(references_follow_from_run_paths_and_links),
+        TEST(packages_are_numbered_by_name),
         TEST(views_answer),
         TEST(nothing_new_is_nothing_read),
         TEST(changed_packages_are_read_again),
