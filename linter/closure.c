@@ -9,7 +9,7 @@
 #define HASH_NONFATAL_OOM 0
 #include <uthash.h>
 
-/* Pointers by bytes: packages by base name, objects by node address. */
+/* Packages by base name. */
 struct name_map {
     const void *key;
     void *value;
@@ -41,9 +41,9 @@ void closure_init(struct closure *ret_closure, struct world *world)
 
 void closure_release(struct closure *closure)
 {
-    /* the tables' heads are uthash's own memory, their entries the arena's */
+    /* the table's head is uthash's own memory, its entries the arena's */
     HASH_CLEAR(hh, closure->packages_by_base);
-    HASH_CLEAR(hh, closure->objects_by_node);
+    free(closure->by_node);
     arena_release(&closure->arena);
     *closure = (struct closure){0};
 }
@@ -90,6 +90,14 @@ struct lint_package *closure_package_of(const struct closure *closure, const cha
     const char *base = below_store(closure, path, NULL);
 
     return base ? map_find(closure->packages_by_base, base, strcspn(base, "/")) : NULL;
+}
+
+struct lint_package *closure_package_at(const struct closure *closure, const struct node *node)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct lint_object *o = closure_object_of(closure, node);
+
+    return o ? o->package : closure_package_of(closure, world_path(&arena, node));
 }
 
 struct lint_package *closure_add_package(struct closure *closure, const char *store,
@@ -197,7 +205,21 @@ void closure_spread(struct closure *closure)
 
 struct lint_object *closure_object_of(const struct closure *closure, const struct node *node)
 {
-    return map_find(closure->objects_by_node, &node, sizeof(node));
+    return node->number < closure->size_by_node ? closure->by_node[node->number] : NULL;
+}
+
+static void keep_by_node(struct closure *closure, const struct node *node, struct lint_object *o)
+{
+    if (node->number >= closure->size_by_node) {
+        const size_t old = closure->size_by_node, size = (size_t)node->number * 2 + 64;
+
+        closure->by_node = realloc(closure->by_node, size * sizeof(struct lint_object *));
+        if (!closure->by_node)
+            abort();
+        memset(closure->by_node + old, 0, (size - old) * sizeof(struct lint_object *));
+        closure->size_by_node = size;
+    }
+    closure->by_node[node->number] = o;
 }
 
 void closure_add_problem(struct closure *closure, const struct lint_problem *problem)
@@ -207,6 +229,18 @@ void closure_add_problem(struct closure *closure, const struct lint_problem *pro
     closure->problem[closure->n_problems++] = *problem;
 }
 
+/* The package of a path: mostly that of the object before. */
+static struct lint_package *package_again(const struct closure *closure, const char *path)
+{
+    struct lint_package *last =
+        closure->n_objects ? closure->object[closure->n_objects - 1]->package : NULL;
+    const size_t len = last ? strlen(last->path) : 0;
+
+    return last && !strncmp(path, last->path, len) && path[len] == '/'
+               ? last
+               : closure_package_of(closure, path);
+}
+
 static void add_object(struct closure *closure, struct node *node, const char *path)
 {
     struct lint_object *o = arena_alloc(&closure->arena, sizeof(*o));
@@ -214,7 +248,7 @@ static void add_object(struct closure *closure, struct node *node, const char *p
     o->path = o->below = path;
     o->node = node;
     o->object = node->object;
-    o->package = closure_package_of(closure, path);
+    o->package = package_again(closure, path);
     if (o->package && strlen(path) > strlen(o->package->path))
         o->below = path + strlen(o->package->path) + 1;
     else if (o->package)
@@ -222,7 +256,7 @@ static void add_object(struct closure *closure, struct node *node, const char *p
     closure->object = arena_grow(&closure->arena, closure->object, closure->n_objects,
                                  sizeof(struct lint_object *));
     closure->object[closure->n_objects++] = o;
-    map_add(closure, &closure->objects_by_node, &node, sizeof(node), o);
+    keep_by_node(closure, node, o);
 }
 
 void closure_add_file(struct closure *closure, struct node *node)

@@ -79,8 +79,11 @@ struct closure {
     size_t n_objects;
     struct lint_problem *problem;
     size_t n_problems;
-    struct name_map *packages_by_base, *objects_by_node; /* private */
 
+    /* private */
+    struct name_map *packages_by_base;
+    struct lint_object **by_node; /* by the nodes' numbers */
+    size_t size_by_node;
     /* private: what the package asked about last reaches */
     const struct lint_package *reached_from;
     bool reached_known; /* completely */
@@ -108,6 +111,9 @@ MUST_CHECK int closure_live(struct closure *closure, const struct lint_scope *sc
 
 /* The package a path lies in, as written (links are not followed). NULL: in none that is known. */
 struct lint_package *closure_package_of(const struct closure *closure, const char *path);
+
+/* ... a node's file. */
+struct lint_package *closure_package_at(const struct closure *closure, const struct node *node);
 
 /* Does the path (as written) lie in a store at all? */
 bool closure_in_store(const struct closure *closure, const char *path);

@@ -15,7 +15,14 @@ static const char PACKAGES[] =
     "o.position FROM package p JOIN store s ON s.id = p.store "
     "LEFT JOIN origin o ON o.name = p.name WHERE p.state <> 'gone' ORDER BY p.id";
 static const char REFERENCES[] = "SELECT package, reference FROM reference ORDER BY 1, 2";
-static const char OBJECTS[] = "SELECT package, path FROM object_path ORDER BY object";
+/* Package by package in the order of paths, in which everything is gone through afterwards: what
+ * belongs together then lies together, in the index and in memory. */
+static const char OBJECTS[] =
+    "SELECT p.id, s.path || '/' || p.base || iif(d.path = '', '', '/' || d.path) || "
+    "iif(o.name = '', '', '/' || o.name) FROM store s CROSS JOIN package p ON p.store = s.id "
+    "CROSS JOIN directory d ON d.package = p.id CROSS JOIN object o "
+    "ON o.id >= d.first_object AND o.id < d.first_object + d.objects "
+    "ORDER BY s.id, p.base, d.path, o.id";
 static const char PROBLEMS[] = "SELECT package, path, kind, text FROM problem ORDER BY 1, 2, 4";
 
 /* Rows' ids to packages. */

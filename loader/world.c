@@ -61,6 +61,14 @@ static void children_resize(struct children *c, uint32_t slots)
     free(old.slot);
 }
 
+static void number_node(struct world *world, struct node *node)
+{
+    while (world->under)
+        world = world->under;
+    if (!node->number)
+        node->number = ++world->n_nodes;
+}
+
 void world_remember(struct world *world, const struct node *dir, const struct name *name,
                     struct node *node, int error)
 {
@@ -71,6 +79,8 @@ void world_remember(struct world *world, const struct node *dir, const struct na
         children_resize(c, (c->mask + 1) * (c->mask + 1 < SMALL ? 4 : 2));
     slot = children_slot(c, dir, name->id);
     c->count += !slot->dir;
+    if (node)
+        number_node(world, node);
     *slot = (struct child){.dir = dir, .node = node, .name = name->id, .error = error};
 }
 

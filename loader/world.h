@@ -63,6 +63,7 @@ struct node {
     const struct name_filter *names;
 
     uint64_t source; /* the world's own mark, e.g. a row of the index */
+    uint32_t number; /* from 1, dense and in order of first looks: arrays can be indexed by it */
     bool laid_over;  /* made by an overlay: worlds below know nothing of it */
 };
 
@@ -107,6 +108,7 @@ struct world {
     uint32_t kernel;   /* release as major << 16 | minor << 8 | patch; UINT32_MAX: newer than any
                           file asks for */
     struct children *children;
+    uint32_t n_nodes; /* numbered; counted by the lowest of worlds laid over each other */
 };
 
 /* A new world with an empty root directory, to be filled by `ops`. Takes `data`. */

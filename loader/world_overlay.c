@@ -89,6 +89,7 @@ static struct node *node_add(struct world *world, struct node *dir, const struct
     node->dev = o->dev;
     node->ino = ++o->inodes;
     node->laid_over = true;
+    node->number = 0; /* another one than `like` */
     world_remember(world, dir, name, node, 0);
     for (size_t i = 0; i < o->n_added; i++) {
         if (o->added[i] == old) {
