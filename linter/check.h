@@ -14,6 +14,8 @@ struct component {
     const char *text;     /* as written */
     const char *expanded; /* with $ORIGIN replaced; `text` when there is nothing to expand */
     struct place at;      /* where it leads */
+
+    const struct lint_package *package; /* that it names, links not followed; NULL: none known */
 };
 
 struct check {
@@ -54,7 +56,7 @@ const char *shown(struct check *check, const char *text);
 /* A directory without its hash, as a subject: "ffmpeg.out/lib"; outside stores as it is. */
 const char *subject_path(struct check *check, const char *path);
 
-/* The run path of an object, taken apart. */
+/* The run path of an object, taken apart; until another object is asked about. */
 size_t components(struct check *check, const struct lint_object *object,
                   struct component **ret_component);
 
@@ -64,6 +66,9 @@ bool is_driver_link(const char *path);
 /* The node of `name` in a component, links followed; NULL: not there. */
 struct node *component_find(struct check *check, const struct component *component,
                             const char *name);
+
+/* The first loader of the object's machine in one of its run path's directories; NULL: none. */
+const struct node *run_path_ldso(struct check *check, const struct lint_object *object);
 
 /* Could both be loaded into one process: same class, machine, byte order? */
 bool same_machine(const struct object *a, const struct object *b);

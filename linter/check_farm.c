@@ -78,8 +78,7 @@ static size_t farms(struct check *check, struct node ***ret_farm)
 
         n_components = components(check, object, &component);
         for (size_t k = 0; k < n_components; k++) {
-            if (component[k].at.error ||
-                closure_package_of(check->closure, component[k].expanded) != check->package)
+            if (component[k].at.error || component[k].package != check->package)
                 continue;
             for (i = 0; i < n && farm[i] != component[k].at.node; i++)
                 ;

@@ -316,7 +316,7 @@ void check_runpath_not_in_references(struct check *check)
         return;
     for (size_t i = 0; i < check->n_components; i++) {
         const char *path = check->component[i].expanded;
-        const struct lint_package *p = closure_package_of(check->closure, path);
+        const struct lint_package *p = check->component[i].package;
         struct finding *f;
 
         if (!closure_in_store(check->closure, path) || (p && closure_refers(own, p)))
