@@ -240,7 +240,7 @@ $(REPLAYS): %: %.o $(O)/tests/fuzz/replay.o $(O)/libtestkit.a $(O)/libcheck.a $(
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(NET_LIBS) -o $@
 
-test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) \
+test-programs: $(UNITS) $(PROGRAMS) $(APPLIERS) $(NOTERS) $(REPLAYS) $(O)/stormlint \
                $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(RESOLVER))
 
 unit: $(UNITS)
