@@ -30,6 +30,20 @@ static void add_number(struct str *to, const char *label, int64_t number)
     str_printf(to, "<td class=\"num\" data-label=\"%s\">%" PRId64 "</td>", label, number);
 }
 
+/* Who maintains its package, beneath its name. */
+static void add_whom(struct str *to, const json_t *maintainers)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach (maintainers, i, one) {
+        str_add(to, i ? ", " : "<br><small>");
+        str_add_markup(to, json_string_value(one) ? json_string_value(one) : "");
+    }
+    if (json_array_size(maintainers))
+        str_add(to, "</small>");
+}
+
 static void add_row(struct str *to, const json_t *program)
 {
     const json_t *storm = json_object_get(program, "storm");
@@ -40,7 +54,9 @@ static void add_row(struct str *to, const json_t *program)
     str_add_markup(to, text_of(program, "id"));
     str_add(to, "\">");
     str_add_markup(to, text_of(program, "path"));
-    str_add(to, "</a></th>");
+    str_add(to, "</a>");
+    add_whom(to, json_object_get(json_object_get(program, "package"), "maintainers"));
+    str_add(to, "</th>");
     add_number(to, "failed opens", number_of(storm, "failed_opens"));
     add_number(to, "failed stats", number_of(storm, "failed_stats"));
     add_number(to, "objects", number_of(storm, "objects"));
