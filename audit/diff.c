@@ -6,16 +6,18 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *title, *several;
+    const char *name, *title, *one, *several;
 } changes[] = {
-    [CHANGE_NEW_OFFENDER] = {"new-offender", "New offenders", "new offenders"},
-    [CHANGE_BROKEN] = {"broken", "Does not start any more", "do not start any more"},
-    [CHANGE_WORSE] = {"worse", "Worse", "worse"},
-    [CHANGE_BETTER] = {"better", "Better", "better"},
-    [CHANGE_FIXED] = {"fixed", "No longer over the budget", "no longer over the budget"},
-    [CHANGE_REPAIRED] = {"repaired", "Starts again", "start again"},
-    [CHANGE_ADDED] = {"added", "New programs", "new"},
-    [CHANGE_REMOVED] = {"removed", "Programs that are gone", "gone"},
+    [CHANGE_NEW_OFFENDER] = {"new-offender", "New offenders", "new offender", "new offenders"},
+    [CHANGE_BROKEN] = {"broken", "Does not start any more", "does not start any more",
+                       "do not start any more"},
+    [CHANGE_WORSE] = {"worse", "Worse", "worse", "worse"},
+    [CHANGE_BETTER] = {"better", "Better", "better", "better"},
+    [CHANGE_FIXED] = {"fixed", "No longer over the budget", "no longer over the budget",
+                      "no longer over the budget"},
+    [CHANGE_REPAIRED] = {"repaired", "Starts again", "starts again", "start again"},
+    [CHANGE_ADDED] = {"added", "New programs", "new", "new"},
+    [CHANGE_REMOVED] = {"removed", "Programs that are gone", "gone", "gone"},
 };
 
 const char *change_name(enum change change)
@@ -28,9 +30,18 @@ const char *change_title(enum change change)
     return changes[change].title;
 }
 
-const char *change_several(enum change change)
+const char *change_words(enum change change, size_t n)
 {
-    return changes[change].several;
+    return str_count(n, changes[change].one, changes[change].several);
+}
+
+const char *severity_words(struct arena *arena, enum severity from, size_t n)
+{
+    const char *plural = str_count(n, "", "s");
+
+    return from == SEVERITY_ERROR ? arena_printf(arena, "error%s", plural)
+                                  : arena_printf(arena, "finding%s of severity %s or worse", plural,
+                                                 severity_name(from));
 }
 
 /* ---- matching two lists by key, equal versions first */
@@ -304,20 +315,23 @@ static void judge(struct making *m)
         n_failing += d->new_finding[i]->severity >= l->fail_on;
     if (d->count[CHANGE_BROKEN])
         over(m,
-             arena_printf(m->arena, "%zu programs do not start any more", d->count[CHANGE_BROKEN]));
+             arena_printf(m->arena, "%zu program%s any more", d->count[CHANGE_BROKEN],
+                          str_count(d->count[CHANGE_BROKEN], " does not start", "s do not start")));
     if (d->count[CHANGE_NEW_OFFENDER] > l->allow_new)
-        over(m, arena_printf(m->arena, "%zu new offenders, %zu are allowed",
-                             d->count[CHANGE_NEW_OFFENDER], l->allow_new));
+        over(m, arena_printf(m->arena, "%zu %s, %zu %s allowed", d->count[CHANGE_NEW_OFFENDER],
+                             change_words(CHANGE_NEW_OFFENDER, d->count[CHANGE_NEW_OFFENDER]),
+                             l->allow_new, str_count(l->allow_new, "is", "are")));
     if (d->count[CHANGE_WORSE] > l->allow_worse)
-        over(m, arena_printf(m->arena, "%zu programs got worse, %zu are allowed",
-                             d->count[CHANGE_WORSE], l->allow_worse));
+        over(m, arena_printf(m->arena, "%zu program%s got worse, %zu %s allowed",
+                             d->count[CHANGE_WORSE], str_count(d->count[CHANGE_WORSE], "", "s"),
+                             l->allow_worse, str_count(l->allow_worse, "is", "are")));
     if (l->limits_total && after > before + l->allow_total)
         over(m, arena_printf(m->arena, "%llu more failed calls, %llu are allowed",
                              (unsigned long long)(after - before),
                              (unsigned long long)l->allow_total));
     if (n_failing)
-        over(m, arena_printf(m->arena, "%zu new findings of severity %s or worse", n_failing,
-                             severity_name(l->fail_on)));
+        over(m, arena_printf(m->arena, "%zu new %s", n_failing,
+                             severity_words(m->arena, l->fail_on, n_failing)));
     if (l->never_fail)
         d->n_over = 0;
 }

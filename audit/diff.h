@@ -64,8 +64,10 @@ void diff_make(const struct audit *a, const struct audit *b, const struct diff_l
 
 const char *change_name(enum change change);  /* "new-offender", ... */
 const char *change_title(enum change change); /* "New offenders" */
-/* Behind a number of programs: "new offenders". */
-const char *change_several(enum change change);
+/* Behind a number of programs: "new offender", "new offenders". */
+const char *change_words(enum change change, size_t n);
+/* Behind a number of findings from a severity on: "errors", "findings of severity note or worse". */
+const char *severity_words(struct arena *arena, enum severity from, size_t n);
 
 /* ---- diff_format.c */
 

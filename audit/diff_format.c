@@ -128,7 +128,7 @@ static void text_totals(const struct diff *d, FILE *to, struct arena *arena)
             d->n_same_programs);
     for (enum change c = 0; c < N_CHANGES; c++)
         if (d->count[c])
-            fprintf(to, ", %zu %s", d->count[c], change_several(c));
+            fprintf(to, ", %zu %s", d->count[c], change_words(c, d->count[c]));
     fprintf(to, "\npackages: %zu -> %zu; %zu added, %zu removed, %zu of another version\n",
             d->a->n_packages, d->b->n_packages, d->n_added, d->n_removed, d->n_updated);
     fprintf(to, "findings: %zu new, %zu fixed\n", d->n_new, d->n_fixed);
@@ -295,7 +295,7 @@ void diff_markdown(const struct diff *diff, FILE *to, struct arena *arena)
             (long long)after - (long long)before, diff->b->n_programs);
     for (enum change c = 0; c < CHANGE_ADDED; c++)
         if (diff->count[c])
-            fprintf(to, "; %zu %s", diff->count[c], change_several(c));
+            fprintf(to, "; %zu %s", diff->count[c], change_words(c, diff->count[c]));
     fprintf(to, ". Findings: %zu new, %zu fixed. Packages: +%zu −%zu, %zu updated.\n", diff->n_new,
             diff->n_fixed, diff->n_added, diff->n_removed, diff->n_updated);
     markdown_programs(diff, to, arena);

@@ -25,15 +25,15 @@ size_t report_judge(const struct audit *audit, const struct report_limits *limit
     for (size_t i = 0; i < audit->n_programs; i++)
         offenders += audit_is_offender(audit, &audit->program[i]);
     if (found && !limits->never_fail)
-        add_sentence(arena, ret_over, &n,
-                     arena_printf(arena, "%zu findings of severity %s or worse", found,
-                                  severity_name(limits->fail_on)));
+        add_sentence(
+            arena, ret_over, &n,
+            arena_printf(arena, "%zu %s", found, severity_words(arena, limits->fail_on, found)));
     if (limits->limits_offenders && offenders > limits->max_offenders)
         add_sentence(arena, ret_over, &n,
                      arena_printf(arena,
-                                  "%zu programs make more than %u failed opens at their start; "
-                                  "%zu may",
-                                  offenders, audit->probe_budget, limits->max_offenders));
+                                  "%zu program%s more than %u failed opens at start; %zu may",
+                                  offenders, str_count(offenders, " makes", "s make"),
+                                  audit->probe_budget, limits->max_offenders));
     return n;
 }
 

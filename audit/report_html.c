@@ -22,9 +22,10 @@ static const char style[] =
     "max-width:76rem;margin:0 auto;padding:1.5rem}\n"
     "h1{font-size:1.5rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .5rem}\n"
     "p.sub,caption,td.soft,.soft{color:var(--soft)}caption{text-align:left;padding:.25rem 0}\n"
-    "ul.sums{display:flex;flex-wrap:wrap;gap:.75rem;list-style:none;padding:0}\n"
+    "ul.sums{display:grid;grid-template-columns:repeat(auto-fill,minmax(8rem,1fr));gap:.75rem;"
+    "list-style:none;padding:0}\n"
     "ul.sums li{background:var(--card);border:1px solid var(--line);border-radius:.4rem;"
-    "padding:.6rem .9rem;flex:1 1 8rem}ul.sums b{display:block;font-size:1.35rem}\n"
+    "padding:.6rem .9rem}ul.sums b{display:block;font-size:1.35rem}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92em}\n"
     "th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;"
     "border-bottom:1px solid var(--line)}\n"
@@ -48,9 +49,20 @@ static const char *html(const struct report *r, const char *text)
     return str_markup(r->arena, text ? text : "");
 }
 
-static void sum(FILE *to, const char *label, uint64_t n, const char *class)
+/* "203,241" */
+static const char *number(const struct report *r, uint64_t n)
 {
-    fprintf(to, "<li><b class=\"%s\">%llu</b>%s</li>\n", class, (unsigned long long)n, label);
+    const char *digits = arena_printf(r->arena, "%llu", (unsigned long long)n);
+    struct str out = {.arena = r->arena};
+
+    for (size_t left = strlen(digits); left; left--)
+        str_printf(&out, "%c%s", *digits++, left > 1 && left % 3 == 1 ? "," : "");
+    return out.text;
+}
+
+static void sum(const struct report *r, FILE *to, const char *label, uint64_t n, const char *class)
+{
+    fprintf(to, "<li><b class=\"%s\">%s</b>%s</li>\n", class, number(r, n), label);
 }
 
 static void table_start(FILE *to, const char *caption, size_t n, size_t n_of, const char *columns)
@@ -108,16 +120,16 @@ static void print_sums(const struct report *r, FILE *to)
         n_planned += a->program[i].plan != NULL;
     }
     fputs("<ul class=\"sums\">\n", to);
-    sum(to, "failed calls, all starts together", audit_failed(a), "");
+    sum(r, to, "failed calls, all starts together", audit_failed(a), "");
     if (n_planned)
-        sum(to, "of them left with the plans below", audit_failed_after(a), "good");
-    sum(to, "programs", a->n_programs, "");
-    sum(to, "over the probe budget", offenders, offenders ? "warning" : "");
-    sum(to, "errors", audit_count(a, SEVERITY_ERROR),
+        sum(r, to, "of them left with the plans below", audit_failed_after(a), "good");
+    sum(r, to, "programs", a->n_programs, "");
+    sum(r, to, "over the probe budget", offenders, offenders ? "warning" : "");
+    sum(r, to, "errors", audit_count(a, SEVERITY_ERROR),
         audit_count(a, SEVERITY_ERROR) ? "error" : "");
-    sum(to, "warnings", audit_count(a, SEVERITY_WARNING), "");
-    sum(to, "notes", audit_count(a, SEVERITY_NOTE), "");
-    sum(to, "packages", a->n_packages, "");
+    sum(r, to, "warnings", audit_count(a, SEVERITY_WARNING), "");
+    sum(r, to, "notes", audit_count(a, SEVERITY_NOTE), "");
+    sum(r, to, "packages", a->n_packages, "");
     fputs("</ul>\n", to);
 }
 
@@ -181,13 +193,12 @@ static void print_changed_programs(const struct report *r, FILE *to)
         fprintf(to, "<tr><td><code>%s</code></td><td>%s</td>",
                 html(r, (p->after ? p->after : p->before)->key), change_name(p->change));
         if (p->before)
-            fprintf(to, "<td class=\"n\">%llu</td>",
-                    (unsigned long long)storm_failed(&p->before->storm));
+            fprintf(to, "<td class=\"n\">%s</td>", number(r, storm_failed(&p->before->storm)));
         else
             fputs("<td class=\"n\">-</td>", to);
         if (p->after)
-            fprintf(to, "<td class=\"n\">%llu</td></tr>\n",
-                    (unsigned long long)storm_failed(&p->after->storm));
+            fprintf(to, "<td class=\"n\">%s</td></tr>\n",
+                    number(r, storm_failed(&p->after->storm)));
         else
             fputs("<td class=\"n\">-</td></tr>\n", to);
     }
@@ -199,11 +210,10 @@ static void print_changes(const struct report *r, FILE *to)
     const struct diff *d = r->diff;
 
     fprintf(to,
-            "<h2>Since %s</h2>\n<p>Failed calls: %llu before, %llu now. Findings: %zu new, %zu "
+            "<h2>Since %s</h2>\n<p>Failed calls: %s before, %s now. Findings: %zu new, %zu "
             "fixed. Packages: %zu added, %zu removed, %zu of another version.</p>\n",
-            html(r, d->a->name), (unsigned long long)audit_failed(d->a),
-            (unsigned long long)audit_failed(d->b), d->n_new, d->n_fixed, d->n_added, d->n_removed,
-            d->n_updated);
+            html(r, d->a->name), number(r, audit_failed(d->a)), number(r, audit_failed(d->b)),
+            d->n_new, d->n_fixed, d->n_added, d->n_removed, d->n_updated);
     print_changed_programs(r, to);
     print_new_findings(r, to);
 }
@@ -244,12 +254,13 @@ static void program_row(const struct report *r, FILE *to, const struct audit_pro
         strcmp(p->exit, "ok") != 0 ? html(r, p->exit) : "",
         strcmp(p->exit, "ok") != 0 ? "</span>" : "", origin_html(r, p->origin),
         worst ? 100.0 * (double)failed / (double)worst : 0.0);
-    fprintf(to, "<td class=\"n\">%u</td><td class=\"n\">%u</td><td class=\"n\">%u</td>",
-            p->storm.failed_opens, p->storm.failed_stats, p->storm.objects);
+    fprintf(to, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"n\">%s</td>",
+            number(r, p->storm.failed_opens), number(r, p->storm.failed_stats),
+            number(r, p->storm.objects));
     if (p->plan)
-        fprintf(to, "<td>%s %s</td><td class=\"n\">%llu</td></tr>\n", html(r, p->plan->strategy),
+        fprintf(to, "<td>%s %s</td><td class=\"n\">%s</td></tr>\n", html(r, p->plan->strategy),
                 strcmp(p->plan->strategy, "none") != 0 ? html(r, p->plan->scope) : "",
-                (unsigned long long)storm_failed(&p->plan->after));
+                number(r, storm_failed(&p->plan->after)));
     else
         fputs("<td class=\"soft\">not planned</td><td class=\"n\"></td></tr>\n", to);
 }
@@ -259,13 +270,12 @@ static void program_details(const struct report *r, FILE *to, const struct audit
     const struct audit_plan *plan = p->plan;
 
     fprintf(to,
-            "<details><summary><code>%s</code>: %s %s, %llu failed calls become "
-            "%llu</summary>\n<p>%s <span class=\"soft\">[%s]</span></p>\n",
+            "<details><summary><code>%s</code>: %s %s, %s failed calls become "
+            "%s</summary>\n<p>%s <span class=\"soft\">[%s]</span></p>\n",
             html(r, p->key), html(r, plan->strategy),
             strcmp(plan->strategy, "none") != 0 ? html(r, plan->scope) : "",
-            (unsigned long long)storm_failed(&p->storm),
-            (unsigned long long)storm_failed(&plan->after), html(r, plan->reason),
-            html(r, plan->rule));
+            number(r, storm_failed(&p->storm)), number(r, storm_failed(&plan->after)),
+            html(r, plan->reason), html(r, plan->rule));
     if (plan->n_lost) {
         table_start(to, "Why not the others", plan->n_lost, plan->n_lost,
                     "<th>strategy</th><th>standing</th><th>by</th><th>reason</th>");
@@ -344,7 +354,7 @@ static void print_findings(const struct report *r, FILE *to)
     fputs("<h2>Findings</h2>\n", to);
     print_rules(r, to);
     if (n) {
-        table_start(to, "Each, errors first", n, a->n_findings, FINDING_COLUMNS);
+        table_start(to, "All findings, errors first", n, a->n_findings, FINDING_COLUMNS);
         for (size_t i = 0; i < n; i++)
             finding_row(r, to, &a->finding[i]);
         table_end(to);
