@@ -9,14 +9,16 @@ int find_program(const struct query *query, const char *id, struct program_row *
                  struct err *err)
 {
     *ret_program = snapshot_program(query->snapshot, id);
-    return *ret_program ? 0 : err_set(err, ENOENT, "there is no such program");
+    return *ret_program ? 0
+                        : err_set(err, ENOENT, "there is no program '%.300s' in this index", id);
 }
 
 int find_package(const struct query *query, const char *id, struct package_row **ret_package,
                  struct err *err)
 {
     *ret_package = snapshot_package(query->snapshot, id);
-    return *ret_package ? 0 : err_set(err, ENOENT, "there is no such package");
+    return *ret_package ? 0
+                        : err_set(err, ENOENT, "there is no package '%.300s' in this index", id);
 }
 
 json_t *time_json(int64_t at)

@@ -162,7 +162,7 @@ int get_rule(struct query *query, struct reply *reply, struct err *err)
     json_t *page;
 
     if (!rule)
-        return err_set(err, ENOENT, "there is no such rule");
+        return err_set(err, ENOENT, "there is no rule '%.60s'", query->segment[0]);
     reply->json = rule_json(rule);
     page = json_string(rule_page(rule)); /* our own text: nothing in it is escaped */
     json_put(reply->json, "page", page);

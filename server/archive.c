@@ -356,7 +356,7 @@ int archive_take(struct archive *archive, const char *id, struct held **ret_held
     }
     pthread_mutex_unlock(&archive->lock);
     if (!item)
-        return err_set(err, ENOENT, "there is no such audit");
+        return err_set(err, ENOENT, "there is no audit '%.40s'", id);
     if (!held) {
         path = path_of(archive, name);
         r = held_read(path, name, &held, err);

@@ -101,8 +101,8 @@ function IndexTotals({ of: s }) {
         ${index.unfinished && html`<p class="state">A scan of the store is under way; what follows is the state before it.</p>`}
         <dl class="figures">
             <${Figure} unit="failed calls, every program started once" value=${number(s.failed)}>${number(s.storm.failed_opens)} opens, ${number(s.storm.failed_stats)} stats<//>
-            <${Figure} unit="left if every plan is carried out" value=${number(after)}>${done ? `${percent(s.failed - after, s.failed)} less` : `so far: ${number(s.plans.planned)} of ${count(s.plans.packages, 'package')} planned`}<//>
-            <${Figure} unit="programs" value=${number(index.programs)}>${s.not_starting > 0 ? html`<a href="/?starts=false">${number(s.not_starting)} do not start</a>` : 'all of them start'}<//>
+            <${Figure} unit="left if every plan is carried out" value=${number(after)}>${done ? (s.failed ? `${percent(s.failed - after, s.failed)} less` : 'none fails') : `so far: ${number(s.plans.planned)} of ${count(s.plans.packages, 'package')} planned`}<//>
+            <${Figure} unit="programs" value=${number(index.programs)}>${s.not_starting > 0 ? html`<a href="/?starts=false">${number(s.not_starting)} do not start</a>` : index.programs ? 'all of them start' : 'no program was found'}<//>
             <${Figure} unit="packages" value=${number(index.packages)}>${index.incomplete > 0 ? `${number(index.incomplete)} not read to the end` : 'all read to the end'}<//>
             <${Figure} unit="ELF objects" value=${number(index.objects)}>${index.malformed + index.unread > 0 ? html`<a href="/findings?kind=problems">${number(index.malformed)} broken, ${number(index.unread)} unread</a>` : 'none broken'}<//>
         </dl>
@@ -112,7 +112,7 @@ function IndexTotals({ of: s }) {
 /** @param {{of: any}} props */
 const AuditTotals = ({ of: a }) => html`<dl class="figures">
     <${Figure} unit="failed calls, every program started once" value=${number(a.failed)}><//>
-    <${Figure} unit="left if every plan is carried out" value=${number(a.failed_after)}>${percent(a.failed - a.failed_after, a.failed)} less<//>
+    <${Figure} unit="left if every plan is carried out" value=${number(a.failed_after)}>${a.failed ? `${percent(a.failed - a.failed_after, a.failed)} less` : 'none fails'}<//>
     <${Figure} unit="programs" value=${number(a.programs)}><//>
     <${Figure} unit="packages" value=${number(a.packages)}>${a.incomplete ? 'not all read to the end' : 'all read to the end'}<//>
     <${Figure} unit="findings" value=${number(a.findings)}><a href=${`/findings?audit=${a.id}`}>${count(a.errors, 'error')}, ${count(a.warnings, 'warning')}</a><//>
