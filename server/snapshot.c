@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 enum { SPOILED_ENOUGH = 4 };
+enum { ID_HASH = 16 }; /* characters of a program's id that follow from its path alone */
 enum {
     KEPT_MAX_BYTES = 64 * 1024 * 1024,
     KEPT_BODY_MAX = 8 * 1024 * 1024,
@@ -229,6 +230,11 @@ static int by_id(const void *a, const void *b, void *data)
     return order ? order : strcmp(x->of.program, y->of.program);
 }
 
+static void hash_id(const char *path, char ret_id[ID_HASH + 1])
+{
+    (void)snprintf(ret_id, ID_HASH + 1, "%016" PRIx64, hash_text(0, path));
+}
+
 /* Ids are hashes of paths; equal ones (somebody may try) get a number behind them. */
 static void name_programs(struct snapshot *snap)
 {
@@ -239,17 +245,17 @@ static void name_programs(struct snapshot *snap)
         struct program_row *program = &snap->program[i];
 
         snap->by_id[i] = (uint32_t)i;
-        (void)snprintf(program->id, sizeof(program->id), "%016" PRIx64,
-                       hash_text(0, program->of.program));
+        hash_id(program->of.program, program->id);
     }
     qsort_r(snap->by_id, snap->n_programs, sizeof(*snap->by_id), by_id, snap->program);
     for (size_t i = 1; i < snap->n_programs; i++) {
         struct program_row *program = &snap->program[snap->by_id[i]];
         const struct program_row *before = &snap->program[snap->by_id[i - 1]];
 
-        same = strncmp(program->id, before->id, 16) == 0 ? same + 1 : 0;
+        same = strncmp(program->id, before->id, ID_HASH) == 0 ? same + 1 : 0;
         if (same)
-            (void)snprintf(program->id + 16, sizeof(program->id) - 16, "-%u", same % 100000);
+            (void)snprintf(program->id + ID_HASH, sizeof(program->id) - ID_HASH, "-%u",
+                           same % 100000);
     }
 }
 
@@ -419,27 +425,37 @@ bool snapshot_is_worn_out(struct snapshot *snap)
 
 /* ---- look-ups */
 
-struct program_row *snapshot_program(const struct snapshot *snap, const char *id)
+/* The first program, in the order of ids, whose id begins as `id` does, or what comes after. */
+static size_t first_like(const struct snapshot *snap, const char *id)
 {
     size_t low = 0, high = snap->n_programs;
 
-    if (*id == '/') {
-        for (size_t i = 0; i < snap->n_programs; i++)
-            if (!strcmp(snap->program[i].of.program, id))
-                return &snap->program[i];
-        return NULL;
-    }
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        struct program_row *program = &snap->program[snap->by_id[middle]];
-        const int order = strcmp(program->id, id);
 
-        if (!order)
-            return program;
-        if (order < 0)
+        if (strncmp(snap->program[snap->by_id[middle]].id, id, ID_HASH) < 0)
             low = middle + 1;
         else
             high = middle;
+    }
+    return low;
+}
+
+struct program_row *snapshot_program(const struct snapshot *snap, const char *id)
+{
+    const bool is_path = *id == '/';
+    char of_path[ID_HASH + 1];
+    const char *like = is_path ? of_path : id;
+
+    if (is_path)
+        hash_id(id, of_path);
+    for (size_t i = first_like(snap, like); i < snap->n_programs; i++) {
+        struct program_row *program = &snap->program[snap->by_id[i]];
+
+        if (strncmp(program->id, like, ID_HASH) != 0)
+            break;
+        if (!strcmp(is_path ? program->of.program : program->id, id))
+            return program;
     }
     return NULL;
 }
