@@ -45,6 +45,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 
         fresh->next = block;
         arena->head = block = fresh;
+        arena->held += fresh->size;
     }
     mem = block->data + block->used;
     block->used += size;
@@ -127,4 +128,5 @@ void arena_release(struct arena *arena)
         arena->head = block->next;
         free(block);
     }
+    arena->held = 0;
 }

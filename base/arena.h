@@ -16,6 +16,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *head;
+    size_t held; /* bytes it has of the system; 0: none */
 };
 
 /* `size` zeroed bytes, aligned for any type. */

@@ -27,6 +27,9 @@ struct loader *loader_new(struct world *world, const struct cpu *cpu, const char
 void loader_free(struct loader *loader);
 void loader_freep(struct loader **loader);
 
+/* Bytes of what it remembers, but for its tables: those take less. */
+size_t loader_held(const struct loader *loader);
+
 /* One dlopen() after start-up: `name` asked by loaded object `caller` (soname or path). */
 struct dlopen_call {
     const char *name;

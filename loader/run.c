@@ -373,6 +373,11 @@ void loader_freep(struct loader **loader)
     loader_free(*loader);
 }
 
+size_t loader_held(const struct loader *loader)
+{
+    return loader->arena->held;
+}
+
 /* Void everything older runs left behind. */
 static void run_begin(struct run *run, struct loader *loader, const struct start *start,
                       struct arena *arena, struct trace *trace)

@@ -124,6 +124,11 @@ void world_closep(struct world **world)
     world_close(*world);
 }
 
+size_t world_held(const struct world *world)
+{
+    return world->arena->held;
+}
+
 /* Ask the source about an entry for the first time. */
 static struct child child_fetch(struct world *world, struct node *dir, const struct name *name)
 {

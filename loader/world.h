@@ -116,6 +116,9 @@ struct world *world_new(const struct world_ops *ops, void *data, uint32_t uid, u
 void world_close(struct world *world);
 void world_closep(struct world **world);
 
+/* Bytes of what it has fetched, but for its tables: those take less. */
+size_t world_held(const struct world *world);
+
 /*
  * Follow `path` as the kernel does for open() and stat() (last link followed too). Relative paths
  * start at `from`, or at the root when that is NULL.

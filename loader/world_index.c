@@ -307,7 +307,7 @@ static void index_world_close(struct world *world)
     struct index_world *iw = world->data;
     struct err err;
 
-    if (db_exec(iw->db, "COMMIT", &err) < 0)
+    if (iw->in_transaction && db_exec(iw->db, "COMMIT", &err) < 0)
         err.code = 0; /* it was a read transaction: there is nothing to lose */
     free(iw->inode);
     free(iw->asked);
@@ -398,29 +398,58 @@ static int add_stores(struct index_world *iw)
     return r;
 }
 
-int world_index(struct db *db, enum world_facts facts, struct world **ret_world, struct err *err)
+static int open_in_transaction(struct index_world *iw)
+{
+    int r = index_world_texts(iw);
+
+    if (r == 0)
+        r = open_inodes(iw);
+    return r < 0 ? r : add_stores(iw);
+}
+
+static struct index_world *index_world_new(struct db *db, enum world_facts facts)
 {
     struct index_world *iw = calloc(1, sizeof(*iw));
-    int r;
 
     if (!iw)
         abort();
     iw->db = db;
     iw->facts = facts;
     iw->world = world_new(&index_ops, iw, 0, 0);
-    r = db_exec(db, "BEGIN", &iw->err);
+    return iw;
+}
+
+int world_index(struct db *db, enum world_facts facts, struct world **ret_world, struct err *err)
+{
+    struct index_world *iw = index_world_new(db, facts);
+    int r = db_exec(db, "BEGIN", &iw->err);
+
+    iw->in_transaction = true;
     if (r == 0)
-        r = index_world_texts(iw);
-    if (r == 0)
-        r = open_inodes(iw);
-    if (r == 0)
-        r = add_stores(iw);
+        r = open_in_transaction(iw);
     if (r < 0) {
         *err = iw->err;
         world_close(iw->world);
         return r;
     }
     *ret_world = iw->world;
+    return 0;
+}
+
+int world_index_anew(struct world **world, struct err *err)
+{
+    struct index_world *old = (*world)->data, *iw = index_world_new(old->db, old->facts);
+    const int r = open_in_transaction(iw);
+
+    if (r < 0) {
+        *err = iw->err;
+        world_close(iw->world);
+        return r;
+    }
+    iw->in_transaction = old->in_transaction;
+    old->in_transaction = false;
+    world_close(*world);
+    *world = iw->world;
     return 0;
 }
 

@@ -26,6 +26,12 @@ MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world *
                            struct err *err);
 
 /*
+ * Another world of the same moment in place of one that has fetched much, whose memory is freed with
+ * it. On failure the old one stays.
+ */
+MUST_CHECK int world_index_anew(struct world **world, struct err *err);
+
+/*
  * Read packages, directories and texts at once, for a look at all programs: several times cheaper
  * than asking for each. Before the world is asked for anything.
  */

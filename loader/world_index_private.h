@@ -58,6 +58,7 @@ struct index_world {
     struct db *db;
     struct world *world;
     enum world_facts facts;
+    bool in_transaction; /* of its own, to be ended with it */
     struct texts name, search_dir, run_path;
 
     /* Inodes by object, fetched likewise; `asked` says of which. NULL: nobody shares an inode. */

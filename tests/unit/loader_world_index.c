@@ -49,6 +49,19 @@ static int set_up_loaded(void **state)
     return world_index_load(f->index, &err);
 }
 
+static int set_up_anew(void **state)
+{
+    struct fixture *f;
+    struct err err;
+
+    if (set_up(state) < 0)
+        return -1;
+    f = *state;
+    if (world_walk(f->index, NULL, "/store/" DISK_PROG "/bin/prog").error)
+        return -1;
+    return world_index_anew(&f->index, &err);
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
@@ -289,6 +302,44 @@ static void programs_are_listed(void **state)
     assert_int_equal(n, 1);
 }
 
+static void a_moment_outlives_its_world(void **state)
+{
+    static const char GENERATION[] = "SELECT value FROM meta WHERE key = 'generation'";
+    struct fixture *f = *state;
+    CLEANUP(db_closep) struct db *reader = NULL;
+    struct world *world;
+    struct stmt *s;
+    struct err err;
+    size_t held;
+    int64_t before;
+
+    assert_int_equal(db_open(f->store->db, DB_READ, &reader, &err), 0);
+    assert_int_equal(world_index(reader, WORLD_STARTS, &world, &err), 0);
+    held = world_held(world);
+    assert_int_equal(world_walk(world, NULL, "/store/" DISK_PROG "/bin/prog").error, 0);
+    assert_true(world_held(world) >= held);
+    s = db_prepare(reader, GENERATION, &err);
+    assert_int_equal(stmt_step(s, &err), 1);
+    before = stmt_int(s, 0);
+    stmt_reset(s);
+
+    world_close(f->index); /* it writes now */
+    f->index = NULL;
+    assert_int_equal(
+        db_exec(f->db, "UPDATE meta SET value = value + 1 WHERE key = 'generation'", &err), 0);
+    assert_int_equal(world_index_anew(&world, &err), 0);
+    s = db_prepare(reader, GENERATION, &err);
+    assert_int_equal(stmt_step(s, &err), 1);
+    assert_int_equal(stmt_int(s, 0), before);
+    stmt_reset(s);
+
+    world_close(world);
+    s = db_prepare(reader, GENERATION, &err);
+    assert_int_equal(stmt_step(s, &err), 1);
+    assert_int_equal(stmt_int(s, 0), before + 1);
+    stmt_reset(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +350,10 @@ int main(void)
         cmocka_unit_test(programs_are_listed),
     };
 
+    const struct CMUnitTest last[] = {cmocka_unit_test(a_moment_outlives_its_world)};
+
     return cmocka_run_group_tests_name("row by row", tests, set_up, tear_down) +
-           cmocka_run_group_tests_name("loaded at once", tests, set_up_loaded, tear_down);
+           cmocka_run_group_tests_name("loaded at once", tests, set_up_loaded, tear_down) +
+           cmocka_run_group_tests_name("in place of another", tests, set_up_anew, tear_down) +
+           cmocka_run_group_tests_name("moments", last, set_up, tear_down);
 }
