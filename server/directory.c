@@ -186,7 +186,8 @@ int directories_all(struct snapshot *snap, struct view *view, const struct direc
     if (!snap->directories) {
         c.directories = directories_new();
         for (size_t i = 0; i < snap->n_programs; i++)
-            if (count_start(&c, snap, view, &snap->program[i], &ignored) < 0)
+            if (count_start(&c, snap, view, &snap->program[i], &ignored) < 0 ||
+                view_trim(view, &ignored) < 0)
                 continue;
         finish(&c, snap);
         snap->directories = c.directories;

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "audit/audit_make.h"
+#include "base/intern.h"
 #include "server/snapshot.h"
 
 struct index_audit {
-    struct closure closure;
-    struct cpu cpu;
     struct arena arena;
+    struct intern *texts;
     struct audit audit; /* without plans: those are the snapshot's */
 };
 

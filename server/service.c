@@ -185,6 +185,8 @@ static void warm(struct snapshot *snap)
 
     if (view) {
         r = directories_all(snap, view, &directories, &ignored);
+        if (r == 0) /* it has seen every program, few of which will be asked for */
+            r = view_empty(view, &ignored);
         snapshot_give(snap, view, r == -EIO);
     }
     if (r == 0)
@@ -192,6 +194,7 @@ static void warm(struct snapshot *snap)
     if (r < 0)
         log_debug("not all of the new snapshot is made: %s", ignored.text);
     __atomic_store_n(&snap->warm, r == 0, __ATOMIC_RELEASE);
+    (void)malloc_trim(0); /* what it took is much, and not needed again */
 }
 
 static struct snapshot *take_pending(struct service *s, int64_t made_before)
@@ -257,7 +260,7 @@ static bool build(struct service *s)
     show(s, snap);
     if (!s->options.without_plans)
         snapshot_plan(snap, &s->stop_work);
-    (void)malloc_trim(0); /* what planning took is much, and not needed again */
+    (void)malloc_trim(0);
     snapshot_unref(snap);
     return false;
 }

@@ -179,14 +179,18 @@ static int compute_all(struct snapshot *snap, struct view *view,
                        const struct indexed_program *program, const bool *stop, struct err *err)
 {
     struct loader *loader;
-    int r = view_loader(view, snap->cpu, &loader, err);
+    int r = 0;
 
     for (size_t i = 0; i < snap->n_programs && r == 0; i++) {
+        r = view_loader(view, snap->cpu, &loader, err);
+        if (r < 0)
+            return r;
         compute(snap, loader, program[i].path, &snap->program[i].of);
         if (__atomic_load_n(stop, __ATOMIC_RELAXED))
             return err_set(err, EAGAIN, "stopped");
+        r = view_trim(view, err);
     }
-    return r;
+    return r < 0 ? r : view_empty(view, err);
 }
 
 static int load_programs(struct snapshot *snap, struct view *view, const bool *stop,
@@ -358,12 +362,9 @@ void snapshot_unref(struct snapshot *snap)
         forget(snap, snap->kept);
     for (size_t i = 0; i < snap->n_packages; i++)
         free(snap->package[i].plan.gzip);
-    index_audit_free(snap->audit); /* borrows from a view's world */
+    index_audit_free(snap->audit);
     for (size_t i = 0; i < snap->n_views; i++)
         view_close(snap->view[i]);
-    for (size_t i = 0; i < snap->n_spoiled; i++)
-        view_close(snap->spoiled[i]);
-    free(snap->spoiled);
     pthread_cond_destroy(&snap->view_free);
     pthread_mutex_destroy(&snap->heavy_lock);
     pthread_mutex_destroy(&snap->audit_lock);
@@ -392,21 +393,19 @@ struct view *snapshot_take(struct snapshot *snap)
 
 void snapshot_give(struct snapshot *snap, struct view *view, bool failed)
 {
-    struct view *fresh = failed ? NULL : view;
     struct err ignored; /* without a new one there is one less */
 
     view_end(view);
-    if (failed && view_open(snap->path, &snap->moment, &fresh, &ignored) < 0)
-        fresh = NULL;
-    pthread_mutex_lock(&snap->lock);
+    failed = failed || view_trim(view, &ignored) < 0;
     if (failed) {
-        snap->spoiled = realloc(snap->spoiled, (snap->n_spoiled + 1) * sizeof(struct view *));
-        if (!snap->spoiled)
-            abort();
-        snap->spoiled[snap->n_spoiled++] = view;
+        view_close(view);
+        if (view_open(snap->path, &snap->moment, &view, &ignored) < 0)
+            view = NULL;
     }
-    if (fresh)
-        snap->view[snap->n_views++] = fresh;
+    pthread_mutex_lock(&snap->lock);
+    snap->n_spoiled += failed;
+    if (view)
+        snap->view[snap->n_views++] = view;
     else
         snap->n_alive--;
     pthread_cond_broadcast(&snap->view_free);

@@ -80,8 +80,7 @@ struct snapshot {
     pthread_cond_t view_free;
     struct view *view[VIEWS]; /* those nobody uses */
     size_t n_views, n_alive;
-    struct view **spoiled; /* not used any more; others may borrow from their worlds */
-    size_t n_spoiled;
+    size_t n_spoiled;            /* that were replaced */
     size_t n_planned, n_to_plan; /* packages with programs */
     unsigned revision;           /* grows with plans; atomic */
     struct arena remarks;        /* why_not texts, levels */

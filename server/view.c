@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LOADERS = 6 }; /* CPUs kept; the one used longest ago makes room */
+enum {
+    LOADERS = 6,                 /* CPUs kept; the one used longest ago makes room */
+    HELD_MAX = 64 * 1024 * 1024, /* bytes of a view's world and loaders, between two uses */
+};
 
 struct cpu_loader {
     struct cpu cpu;
@@ -70,6 +73,21 @@ static void drop_loaders(struct view *view)
     memset(view->cpu, 0, sizeof(view->cpu));
 }
 
+int view_empty(struct view *view, struct err *err)
+{
+    drop_loaders(view);
+    return world_index_anew(&view->world, err);
+}
+
+int view_trim(struct view *view, struct err *err)
+{
+    size_t held = world_held(view->world);
+
+    for (size_t i = 0; i < LOADERS; i++)
+        held += view->cpu[i].loader ? loader_held(view->cpu[i].loader) : 0;
+    return held > HELD_MAX ? view_empty(view, err) : 0;
+}
+
 void view_close(struct view *view)
 {
     if (!view)
@@ -89,7 +107,7 @@ static int open_one(const char *path, struct view **ret_view, struct err *err)
         abort();
     r = db_open(path, DB_READ, &view->db, err);
     if (r == 0) /* a file that is cut while it is mapped would end the process */
-        r = db_exec(view->db, "PRAGMA mmap_size = 0", err);
+        r = db_exec(view->db, "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192", err);
     if (r == 0)
         r = world_index(view->db, WORLD_EVERYTHING, &view->world, err);
     if (r == 0) /* within the world's transaction: the moment is the world's */

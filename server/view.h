@@ -3,7 +3,8 @@
  *
  * A view is a connection, the world over it and loaders for the CPUs asked for. Several views of
  * one moment are opened together, before anybody needs them: while a scan is under way no new one
- * could be had. The world is kept between requests, so that what it has fetched is fetched once.
+ * could be had. The world is kept between requests, so that what it has fetched is fetched once, as
+ * long as it does not hold too much.
  */
 #pragma once
 
@@ -39,6 +40,14 @@ MUST_CHECK int view_loader(struct view *view, const char *cpu, struct loader **r
 /* Begin and end one use: statements are given up after `ms` (0: never). */
 void view_begin(struct view *view, unsigned ms);
 void view_end(struct view *view);
+
+/*
+ * Let go of what the world has fetched and its loaders remember: view_trim() when that has become
+ * much. Nothing may be borrowed from the world any more. On failure the view is not
+ * to be used further.
+ */
+MUST_CHECK int view_trim(struct view *view, struct err *err);
+MUST_CHECK int view_empty(struct view *view, struct err *err);
 
 /* One more view of a moment. -EAGAIN: the index is another one by now. */
 MUST_CHECK int view_open(const char *path, const struct moment *moment, struct view **ret_view,
