@@ -1,6 +1,7 @@
 #include "server/http.h"
 
 #include "base/str.h"
+#include "server/field.h"
 #include "server/gzip.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,89 +29,6 @@ struct http {
     unsigned arriving, in_flight; /* atomic: exchanges not yet all there; those that are */
 };
 
-/* ---- bodies */
-
-struct http_body *http_body(char *bytes, size_t len)
-{
-    struct http_body *body = calloc(1, sizeof(*body));
-
-    if (!body)
-        abort();
-    body->bytes = bytes;
-    body->len = len;
-    body->references = 1;
-    pthread_mutex_init(&body->lock, NULL);
-    return body;
-}
-
-struct http_body *http_body_ref(struct http_body *body)
-{
-    __atomic_add_fetch(&body->references, 1, __ATOMIC_RELAXED);
-    return body;
-}
-
-/* The texts of an answer, one after the other; NULL: there are no more. */
-static const char **text_of(struct http_answer *a, size_t i)
-{
-    const char **text[] = {&a->type,         &a->etag,           &a->cache_control,
-                           &a->location,     &a->link,           &a->allow,
-                           &a->authenticate, &a->content_policy, &a->allow_origin};
-
-    return i < ARRAY_LEN(text) ? text[i] : NULL;
-}
-
-/* The answer and its texts are one piece of memory. */
-void http_body_seal(struct http_body *body, const struct http_answer *answer)
-{
-    struct http_answer copy = *answer;
-    const char **text;
-    size_t size = sizeof(copy);
-    char *at;
-
-    copy.body = NULL;
-    for (size_t i = 0; (text = text_of(&copy, i)); i++)
-        size += *text ? strlen(*text) + 1 : 0;
-    body->sealed = malloc(size);
-    if (!body->sealed)
-        abort();
-    at = (char *)(body->sealed + 1);
-    for (size_t i = 0; (text = text_of(&copy, i)); i++)
-        if (*text) {
-            char *const end = stpcpy(at, *text);
-
-            *text = at;
-            at = end + 1;
-        }
-    *body->sealed = copy;
-}
-
-const struct http_answer *http_body_sealed(const struct http_body *body)
-{
-    return body->sealed;
-}
-
-static void unseal(struct http_body *body)
-{
-    void **ready;
-
-    for_each (ready, body->ready)
-        if (*ready)
-            MHD_destroy_response(*ready);
-    free(body->sealed);
-}
-
-void http_body_unref(struct http_body *body)
-{
-
-    if (!body || __atomic_sub_fetch(&body->references, 1, __ATOMIC_ACQ_REL))
-        return;
-    unseal(body);
-    free(body->bytes);
-    free(body->gzip);
-    pthread_mutex_destroy(&body->lock);
-    free(body);
-}
-
 /* ---- what a request says */
 
 const char *http_header(const struct http_exchange *x, const char *name)
@@ -124,32 +41,9 @@ bool http_too_large(const struct http_exchange *x)
     return x->too_large;
 }
 
-/* One entity tag of a list: `W/"tag"`. A compressed answer's tag ends in -gz. */
-static bool tag_is(const char *tag, size_t len, const char *etag)
-{
-    const size_t n = strlen(etag);
-
-    if (len == n + 3 && !memcmp(tag + n, "-gz", 3))
-        len -= 3;
-    return len == n && !memcmp(tag, etag, n);
-}
-
-/* Does a list of tags hold this one? */
-static bool names(const char *at, const char *etag)
-{
-    const char *end;
-
-    while (at && (at = strchr(at, '"')) && (end = strchr(at + 1, '"'))) {
-        if (tag_is(at + 1, (size_t)(end - at - 1), etag))
-            return true;
-        at = end + 1;
-    }
-    return false;
-}
-
 bool http_knows(const struct http_exchange *x, const char *etag)
 {
-    return names(http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), etag);
+    return field_names_tag(http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH), etag);
 }
 
 /* The answer is there: `*` is the tag of whatever exists. */
@@ -160,44 +54,17 @@ static bool is_known(const struct http_exchange *x)
     if (x->answer.status != 200 || !etag)
         return false;
     sent = http_header(x, MHD_HTTP_HEADER_IF_NONE_MATCH);
-    return sent && (!strcmp(sent, "*") || names(sent, etag));
+    return sent && (!strcmp(sent, "*") || field_names_tag(sent, etag));
 }
 
-/* Does Accept-Encoding take gzip? `gzip;q=0` refuses it. */
 static bool takes_gzip(const struct http_exchange *x)
 {
-    const char *at = http_header(x, MHD_HTTP_HEADER_ACCEPT_ENCODING);
-
-    for (; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        const size_t space = strspn(at, " \t"), len = strcspn(at + space, " \t;,");
-        const char *name = at + space, *q = name + len, *end = at + strcspn(at, ",");
-
-        if ((len != 4 || strncasecmp(name, "gzip", 4) != 0) && (len != 1 || *name != '*'))
-            continue;
-        q += strspn(q, " \t;");
-        if (q >= end || strncasecmp(q, "q=", 2) != 0)
-            return true;
-        for (q += 2; q < end; q++)
-            if (*q >= '1' && *q <= '9')
-                return true;
-        return false;
-    }
-    return false;
+    return field_takes_gzip(http_header(x, MHD_HTTP_HEADER_ACCEPT_ENCODING));
 }
 
 bool http_body_compress(struct http_body *body, const struct http_exchange *x)
 {
-    bool packed;
-
-    if (!takes_gzip(x))
-        return false;
-    pthread_mutex_lock(&body->lock);
-    if (!body->tried)
-        body->gzip = gzip_pack(body->bytes, body->len, &body->gzip_len);
-    body->tried = true;
-    packed = body->gzip != NULL;
-    pthread_mutex_unlock(&body->lock);
-    return packed;
+    return takes_gzip(x) && http_body_pack(body);
 }
 
 /* ---- answering */
@@ -288,6 +155,11 @@ static enum MHD_Result queue(struct http_exchange *x, struct MHD_Response *respo
                     : MHD_NO;
 }
 
+static void drop_ready(void *ready)
+{
+    MHD_destroy_response(ready);
+}
+
 /*
  * A sealed body's answers always have the same headers, and making those is most of what they
  * cost: the body keeps them for whoever asks next.
@@ -303,6 +175,7 @@ static struct MHD_Response *ready_response(struct http_body *body, bool gzip)
     if (!ready)
         return NULL;
     put_headers(body->sealed, ready, gzip);
+    __atomic_store_n(&body->drop, drop_ready, __ATOMIC_RELAXED);
     if (!__atomic_compare_exchange_n(&body->ready[gzip], &none, ready, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE)) {
         MHD_destroy_response(ready);

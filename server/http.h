@@ -38,7 +38,8 @@ struct http_body {
 
     /* when all answers with it are alike: those, and with their headers once they were sent */
     struct http_answer *sealed;
-    void *ready[2]; /* plain, compressed */
+    void *ready[2];            /* plain, compressed */
+    void (*drop)(void *ready); /* one of these; set before them */
 };
 
 /* Takes `bytes` (malloc()ed). One reference. */
@@ -49,6 +50,7 @@ struct http_body *http_body(char *bytes, size_t len);
  */
 struct http_exchange;
 bool http_body_compress(struct http_body *body, const struct http_exchange *x);
+bool http_body_pack(struct http_body *body); /* whoever the client; false: it gets no smaller */
 struct http_body *http_body_ref(struct http_body *body);
 void http_body_unref(struct http_body *body); /* NULL: nothing */
 

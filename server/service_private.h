@@ -1,5 +1,5 @@
 /*
- * What service.c, dispatch.c and tasks.c share, nobody else.
+ * What service.c, builder.c, dispatch.c, result.c and tasks.c share, nobody else.
  */
 #pragma once
 
@@ -85,6 +85,11 @@ struct service {
     struct tasks tasks;
 };
 
+/* ---- builder.c, as is service_tick() */
+
+/* The thread: makes what is to be made until it is to quit. */
+void *builder_main(void *service);
+
 /* ---- tasks.c */
 
 MUST_CHECK int tasks_start(struct tasks *tasks, struct service *service, struct err *err);
@@ -98,12 +103,17 @@ bool tasks_add(struct tasks *tasks, struct http_exchange *x, const struct query 
 void dispatch_init(struct service *service); /* its metrics are there */
 void dispatch_release(struct service *service);
 
+/* ---- result.c */
+
 /* Let the handler answer; an error becomes a problem document. */
-void dispatch_run(struct query *query, struct arena *arena, struct result *ret_result);
+void result_make(struct query *query, struct arena *arena, struct result *ret_result);
 /* A problem by itself. `name`: the parameter at fault, or NULL. */
-void dispatch_problem(struct arena *arena, int status, const char *code, const char *name,
-                      const char *detail, const char *instance, struct result *ret_result);
+void result_problem(struct arena *arena, int status, const char *code, const char *name,
+                    const char *detail, const char *instance, struct result *ret_result);
+/* The problem that an error of handlers is, -errno with its sentence. */
+void result_error(struct arena *arena, int r, const char *name, const struct err *err,
+                  const char *instance, struct result *ret_result);
 /* Put a result into an exchange's answer. The body's reference stays the result's. */
-void dispatch_fill(struct http_exchange *x, const struct query *query, const struct result *result);
+void result_fill(struct http_exchange *x, const struct query *query, const struct result *result);
 /* Keep a result for whoever asks the same. */
-void dispatch_keep(const struct query *query, struct arena *arena, const struct result *result);
+void result_keep(const struct query *query, struct arena *arena, const struct result *result);

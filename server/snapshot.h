@@ -97,7 +97,7 @@ struct snapshot {
 };
 
 /*
- * Read the index as it is now and compute every program's storm. `stop` is looked at now and then:
+ * Read the index as it is now (snapshot_make.c) and compute every program's storm. `stop` is looked at now and then:
  * true ends it with -EAGAIN. -EAGAIN also when the index changes meanwhile.
  */
 MUST_CHECK int snapshot_make(const char *path, const char *cpu, const struct policy *policy,
@@ -148,6 +148,10 @@ struct http_body *snapshot_recall(struct snapshot *snapshot, const char *url, un
                                   const struct route **ret_route);
 void snapshot_keep(struct snapshot *snapshot, const char *url, const struct route *route,
                    unsigned revision, unsigned audits, struct http_body *body);
+
+/* What of a program's id follows from its path alone; a number behind it tells equal ones apart. */
+enum { PROGRAM_HASH = 16 };
+void program_hash(const char *path, char ret_hash[PROGRAM_HASH + 1]);
 
 /* ---- for tests */
 extern const char *const snapshot_sql[]; /* ends with NULL */

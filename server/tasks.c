@@ -120,7 +120,7 @@ static void finish(struct tasks *tasks, struct task *task, struct result *result
     for (size_t i = 0; i < task->n_waiting; i++) {
         if (result->body) /* here there is time for it */
             (void)http_body_compress(result->body, task->waiting[i]);
-        dispatch_fill(task->waiting[i], &task->query, result);
+        result_fill(task->waiting[i], &task->query, result);
         result->stream = (struct http_stream){0}; /* went to the first */
         http_resume(task->waiting[i]);
     }
@@ -167,11 +167,11 @@ static void *worker_main(void *data)
         if (!task)
             return NULL;
         if (stop) {
-            dispatch_problem(&task->arena, 503, "stopping", NULL, "the service is being stopped",
-                             task->query.path, &result);
+            result_problem(&task->arena, 503, "stopping", NULL, "the service is being stopped",
+                           task->query.path, &result);
         } else {
-            dispatch_run(&task->query, &task->arena, &result);
-            dispatch_keep(&task->query, &task->arena, &result);
+            result_make(&task->query, &task->arena, &result);
+            result_keep(&task->query, &task->arena, &result);
         }
         finish(tasks, task, &result);
     }
