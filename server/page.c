@@ -14,33 +14,37 @@ static int compare_keys(const struct page_key *a, const struct page_key *b)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static int compare(const struct listing *l, const struct page_key *a, const char *name_a,
-                   const struct page_key *b, const char *name_b)
-{
-    const int order = compare_keys(a, b);
-
-    if (order)
-        return l->descending ? -order : order;
-    return strcmp(name_a, name_b);
-}
-
-/* An item with what it is sorted by, asked for once. */
+/* An item with what it is sorted by; its name is asked for when that does not decide. */
 struct sorted {
     size_t at;
     struct page_key key;
-    const char *name;
+    const char *name; /* NULL: not asked yet */
 };
+
+static const char *name_of(const struct listing *l, struct sorted *item)
+{
+    if (!item->name)
+        item->name = l->name(l->data, item->at);
+    return item->name;
+}
+
+static int compare(const struct listing *l, struct sorted *a, struct sorted *b)
+{
+    const int order = compare_keys(&a->key, &b->key);
+
+    if (order)
+        return l->descending ? -order : order;
+    return strcmp(name_of(l, a), name_of(l, b));
+}
 
 static int compare_items(const void *a, const void *b, void *data)
 {
-    const struct sorted *x = a, *y = b;
-
-    return compare(data, &x->key, x->name, &y->key, y->name);
+    return compare(data, (struct sorted *)(uintptr_t)a, (struct sorted *)(uintptr_t)b);
 }
 
 /* ---- cursors: the key, a line end, the name; both escaped, so that there is one line end */
 
-static const char *cursor_make(const struct sorted *item, struct arena *arena)
+static const char *cursor_make(const struct listing *l, struct sorted *item, struct arena *arena)
 {
     struct str text = {.arena = arena};
 
@@ -48,52 +52,52 @@ static const char *cursor_make(const struct sorted *item, struct arena *arena)
         str_printf(&text, "%s\n", str_escape(arena, item->key.text));
     else
         str_printf(&text, "%" PRId64 "\n", item->key.number);
-    str_add(&text, str_escape(arena, item->name));
+    str_add(&text, str_escape(arena, name_of(l, item)));
     return url_pack(arena, text.text);
 }
 
 static int cursor_read(const char *cursor, bool by_text, struct arena *arena,
-                       struct page_key *ret_key, const char **ret_name, struct err *err)
+                       struct sorted *ret_item, struct err *err)
 {
     char *text = url_unpack(arena, cursor), *end = text ? strchr(text, '\n') : NULL, *rest;
 
     if (!end)
         return err_set(err, EINVAL, "'after' is no cursor of this list");
     *end = '\0';
+    *ret_item = (struct sorted){.name = str_unescape(arena, end + 1)};
     if (by_text) {
-        *ret_key = (struct page_key){.text = str_unescape(arena, text)};
-    } else {
-        *ret_key = (struct page_key){.number = strtoll(text, &rest, 10)};
-        if (rest == text || *rest)
-            return err_set(err, EINVAL, "'after' is no cursor of this list");
+        ret_item->key.text = str_unescape(arena, text);
+        return 0;
     }
-    *ret_name = str_unescape(arena, end + 1);
+    ret_item->key.number = strtoll(text, &rest, 10);
+    if (rest == text || *rest)
+        return err_set(err, EINVAL, "'after' is no cursor of this list");
     return 0;
 }
 
-/* Items in their order: sorted, or as they stand. */
-struct ordered {
-    const struct listing *l;
-    const struct sorted *item; /* NULL: as they stand */
-    size_t n;
+/* ---- one page: its items, how many there are on all pages, whether others follow */
+
+struct picked {
+    struct sorted *item;
+    size_t n, total;
+    bool more;
 };
 
-static struct sorted nth(const struct ordered *o, size_t i)
+static struct sorted nth(const struct listing *l, size_t at)
 {
-    return o->item ? o->item[i]
-                   : (struct sorted){i, o->l->key(o->l->data, i), o->l->name(o->l->data, i)};
+    return (struct sorted){.at = at, .key = l->key(l->data, at)};
 }
 
-/* The first item behind the cursor. */
-static size_t find(const struct ordered *o, const struct page_key *key, const char *name)
+/* The first item behind the cursor, where they stand in their order. */
+static size_t find(const struct listing *l, struct sorted *after)
 {
-    size_t low = 0, high = o->n;
+    size_t low = 0, high = l->n;
 
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        const struct sorted item = nth(o, middle);
+        struct sorted item = nth(l, middle);
 
-        if (compare(o->l, &item.key, item.name, key, name) <= 0)
+        if (compare(l, &item, after) <= 0)
             low = middle + 1;
         else
             high = middle;
@@ -101,49 +105,101 @@ static size_t find(const struct ordered *o, const struct page_key *key, const ch
     return low;
 }
 
-static struct sorted *sort(const struct listing *l, struct arena *arena, size_t *ret_n)
+static void take(const struct listing *l, struct sorted *after, size_t limit, struct picked *page)
 {
-    struct sorted *item = arena_calloc(arena, l->n + 1, sizeof(*item));
-    size_t n = 0;
+    const size_t from = after ? find(l, after) : 0;
 
-    for (size_t i = 0; i < l->n; i++)
-        if (!l->wanted || l->wanted(l->data, i))
-            item[n++] = (struct sorted){i, l->key(l->data, i), l->name(l->data, i)};
-    qsort_r(item, n, sizeof(*item), compare_items, (void *)(uintptr_t)l);
-    *ret_n = n;
-    return item;
+    page->total = l->n;
+    page->more = l->n - from > limit;
+    while (page->n < limit && from + page->n < l->n) {
+        page->item[page->n] = nth(l, from + page->n);
+        page->n++;
+    }
+}
+
+/* A heap whose first item is the last in order: put the one at `at` where it belongs below. */
+static void sink(const struct listing *l, struct sorted *heap, size_t n, size_t at)
+{
+    size_t child;
+
+    for (; (child = 2 * at + 1) < n; at = child) {
+        struct sorted item;
+
+        if (child + 1 < n && compare(l, &heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (compare(l, &heap[child], &heap[at]) <= 0)
+            return;
+        item = heap[at];
+        heap[at] = heap[child];
+        heap[child] = item;
+    }
+}
+
+/* One more item behind the cursor: of them the first `limit` stay. */
+static void keep(const struct listing *l, struct sorted *item, size_t limit, struct picked *page)
+{
+    if (page->n < limit) {
+        page->item[page->n++] = *item;
+        return;
+    }
+    for (size_t i = page->more ? 0 : limit / 2; i--;)
+        sink(l, page->item, limit, i);
+    page->more = true;
+    if (compare(l, item, &page->item[0]) >= 0)
+        return;
+    page->item[0] = *item;
+    sink(l, page->item, limit, 0);
+}
+
+/* Every item is looked at, few are sorted: time grows with the list as the list does. */
+static void pick(const struct listing *l, struct sorted *after, size_t limit, struct picked *page)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct sorted item;
+
+        if (l->wanted && !l->wanted(l->data, i))
+            continue;
+        page->total++;
+        item = nth(l, i);
+        if (!after || compare(l, &item, after) > 0)
+            keep(l, &item, limit, page);
+    }
+    qsort_r(page->item, page->n, sizeof(*page->item), compare_items, (void *)(uintptr_t)l);
+}
+
+struct page_sort page_sort(const struct query *query)
+{
+    const char *text = query_text(query, "sort");
+    const bool descending = *text == '-';
+
+    return (struct page_sort){text + descending, descending};
 }
 
 int page_reply(const struct query *query, const struct listing *l, struct reply *reply,
                struct err *err)
 {
-    const char *after = query_text(query, "after"), *name = "";
+    const char *after = query_text(query, "after");
     const size_t limit = query_number(query, "limit");
-    struct ordered o = {.l = l, .n = l->n};
-    struct page_key key = {0};
-    size_t from = 0;
+    struct picked page = {0};
+    struct sorted cursor;
     json_t *items;
     int r;
 
-    if (!l->in_order)
-        o.item = sort(l, query->arena, &o.n);
     if (after) {
-        r = cursor_read(after, o.n && nth(&o, 0).key.text, query->arena, &key, &name, err);
+        r = cursor_read(after, l->n && nth(l, 0).key.text, query->arena, &cursor, err);
         if (r < 0)
             return r;
-        from = find(&o, &key, name);
     }
+    page.item = arena_calloc(query->arena, (limit < l->n ? limit : l->n) + 1, sizeof(*page.item));
+    (l->in_order ? take : pick)(l, after ? &cursor : NULL, limit, &page);
     items = json_array();
-    for (size_t i = from; i < o.n && i - from < limit; i++)
-        json_push(items, l->item(l->data, nth(&o, i).at));
-    if (o.n - from > limit) {
-        const struct sorted last = nth(&o, from + limit - 1);
-
-        reply->next = cursor_make(&last, query->arena);
-    }
+    for (size_t i = 0; i < page.n; i++)
+        json_push(items, l->item(l->data, page.item[i].at));
+    if (page.more)
+        reply->next = cursor_make(l, &page.item[page.n - 1], query->arena);
     reply->json = json_object();
     json_put(reply->json, "items", items);
-    json_put_int(reply->json, "total", (int64_t)o.n);
+    json_put_int(reply->json, "total", (int64_t)page.total);
     json_put_text(reply->json, "next", reply->next);
     return 0;
 }

@@ -37,6 +37,13 @@ struct listing {
         .max = 8000                                                                                \
     }
 
+/* What the parameter `sort` says: "-failed" is by failed, the largest first. */
+struct page_sort {
+    const char *by;
+    bool descending;
+};
+struct page_sort page_sort(const struct query *query);
+
 /* {"items": [...], "total": N, "next": CURSOR or null}. -EINVAL: not one of our cursors. */
 MUST_CHECK int page_reply(const struct query *query, const struct listing *listing,
                           struct reply *reply, struct err *err);
