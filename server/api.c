@@ -21,6 +21,29 @@ int find_package(const struct query *query, const char *id, struct package_row *
                         : err_set(err, ENOENT, "there is no package '%.300s' in this index", id);
 }
 
+int64_t storm_number(const struct storm *s, const char *name)
+{
+    const struct number {
+        const char *name;
+        uint64_t value;
+    } numbers[] =
+        {
+            {"failed", storm_failed(s)},
+            {"failed_opens", s->failed_opens},
+            {"failed_stats", s->failed_stats},
+            {"opens", s->opens},
+            {"stats", s->stats},
+            {"objects", s->objects},
+            {"directories", s->directories},
+        },
+      *number;
+
+    for_each (number, numbers)
+        if (!strcmp(name, number->name))
+            return (int64_t)number->value;
+    return 0;
+}
+
 json_t *time_json(int64_t at)
 {
     const time_t t = (time_t)at;

@@ -177,28 +177,13 @@ static struct page_key key(void *data, size_t at)
 {
     const struct programs *l = data;
     const struct audit_program *p = &l->audit->program[at];
-    const struct number {
-        const char *name;
-        uint64_t value;
-    } numbers[] =
-        {
-            {"failed", storm_failed(&p->storm)},
-            {"failed_opens", p->storm.failed_opens},
-            {"failed_stats", p->storm.failed_stats},
-            {"opens", p->storm.opens},
-            {"stats", p->storm.stats},
-            {"objects", p->storm.objects},
-            {"directories", p->storm.directories},
-            {"saving", storm_failed(&p->storm) - failed_after(p)},
-        },
-      *number;
 
     if (!strcmp(l->sort, "path") || !strcmp(l->sort, "package"))
         return (struct page_key){.text = p->key};
-    for_each (number, numbers)
-        if (!strcmp(l->sort, number->name))
-            return (struct page_key){.number = (int64_t)number->value};
-    return (struct page_key){0};
+    if (!strcmp(l->sort, "saving"))
+        return (struct page_key){.number =
+                                     (int64_t)storm_failed(&p->storm) - (int64_t)failed_after(p)};
+    return (struct page_key){.number = storm_number(&p->storm, l->sort)};
 }
 
 /* Several builds of one program have the same key, and a file from elsewhere may say all twice. */
@@ -270,10 +255,10 @@ static json_t *item(void *data, size_t at)
 
 int list_audit_programs(struct query *query, struct reply *reply, struct err *err)
 {
-    const char *sort = query_text(query, "sort");
+    const struct page_sort sort = page_sort(query);
     struct programs programs = {
         .query = query,
-        .sort = sort + (*sort == '-'),
+        .sort = sort.by,
         .q = query_text(query, "q"),
         .strategy = query_text(query, "strategy"),
         .starts = query_text(query, "starts"),
@@ -284,7 +269,7 @@ int list_audit_programs(struct query *query, struct reply *reply, struct err *er
                               .key = key,
                               .name = name,
                               .item = item,
-                              .descending = *sort == '-'};
+                              .descending = sort.descending};
     struct looked_at audit;
     int r = looked_at_open(query, query->segment[0], &audit, err);
 

@@ -57,14 +57,15 @@ static json_t *item(void *data, size_t at)
 
 int list_directories(struct query *query, struct reply *reply, struct err *err)
 {
-    const char *sort = query_text(query, "sort"), *id = query_text(query, "program");
-    struct list list = {.sort = sort + (*sort == '-'), .package = query_text(query, "package")};
+    const struct page_sort sort = page_sort(query);
+    const char *id = query_text(query, "program");
+    struct list list = {.sort = sort.by, .package = query_text(query, "package")};
     struct listing listing = {.data = &list,
                               .wanted = wanted,
                               .key = key,
                               .name = name,
                               .item = item,
-                              .descending = *sort == '-'};
+                              .descending = sort.descending};
     struct directories *own = NULL;
     struct program_row *program;
     int r;

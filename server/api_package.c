@@ -19,11 +19,10 @@ static const char PROBLEMS[] = "SELECT path, kind, text FROM problem WHERE packa
 
 enum { LIST_MAX = 2000 }; /* of each list of one package; `truncated` says that there is more */
 
-json_t *package_json(const struct query *query, const struct package_row *p)
+json_t *package_json(const struct package_row *p)
 {
     json_t *json = package_ref_json(p);
 
-    (void)query;
     json_put_text(json, "state", p->state);
     json_put_int(json, "objects", p->objects);
     json_put_int(json, "files", p->files);
@@ -36,7 +35,6 @@ json_t *package_json(const struct query *query, const struct package_row *p)
 /* ---- the list */
 
 struct packages {
-    const struct query *query;
     const struct snapshot *snap;
     const char *sort, *q, *pname;
     bool programs;
@@ -78,16 +76,15 @@ static json_t *item(void *data, size_t at)
 {
     const struct packages *p = data;
 
-    return package_json(p->query, &p->snap->package[at]);
+    return package_json(&p->snap->package[at]);
 }
 
 int list_packages(struct query *query, struct reply *reply, struct err *err)
 {
-    const char *sort = query_text(query, "sort");
+    const struct page_sort sort = page_sort(query);
     struct packages packages = {
-        .query = query,
         .snap = query->snapshot,
-        .sort = sort + (*sort == '-'),
+        .sort = sort.by,
         .q = query_text(query, "q"),
         .pname = query_text(query, "pname"),
         .programs = query_bool(query, "programs"),
@@ -98,7 +95,7 @@ int list_packages(struct query *query, struct reply *reply, struct err *err)
                                     .key = key,
                                     .name = name,
                                     .item = item,
-                                    .descending = *sort == '-'};
+                                    .descending = sort.descending};
 
     return page_reply(query, &listing, reply, err);
 }
@@ -179,7 +176,7 @@ int get_package(struct query *query, struct reply *reply, struct err *err)
 
     if (r < 0)
         return r;
-    reply->json = package_json(query, p);
+    reply->json = package_json(p);
     json_put(reply->json, "truncated", json_boolean(p->n_programs > LIST_MAX));
     json_put(reply->json, "program_list", programs_json(query, p));
     r = put_rows(query, OBJECTS, p->first_object, p->objects, "object_list", object_json, reply,

@@ -117,21 +117,6 @@ static struct page_key key(void *data, size_t at)
 {
     const struct programs *p = data;
     const struct program_row *program = &p->snap->program[at];
-    const struct storm *s = &program->of.storm;
-    const struct number {
-        const char *name;
-        int64_t value;
-    } numbers[] =
-        {
-            {"failed", (int64_t)storm_failed(s)},
-            {"failed_opens", s->failed_opens},
-            {"failed_stats", s->failed_stats},
-            {"opens", s->opens},
-            {"stats", s->stats},
-            {"objects", s->objects},
-            {"directories", s->directories},
-        },
-      *number;
 
     if (!strcmp(p->sort, "path"))
         return (struct page_key){.text = program->of.program};
@@ -140,10 +125,7 @@ static struct page_key key(void *data, size_t at)
             .text = program->package == UINT32_MAX ? "" : p->snap->package[program->package].pname};
     if (!strcmp(p->sort, "saving"))
         return (struct page_key){.number = saving(p->snap, program)};
-    for_each (number, numbers)
-        if (!strcmp(p->sort, number->name))
-            return (struct page_key){.number = number->value};
-    return (struct page_key){0};
+    return (struct page_key){.number = storm_number(&program->of.storm, p->sort)};
 }
 
 static const char *name(void *data, size_t at)
@@ -161,19 +143,19 @@ static json_t *item(void *data, size_t at)
 }
 
 /* The usual list: all programs, the worst first, is how a snapshot has them. */
-static bool is_as_it_stands(const struct programs *p, const char *sort)
+static bool is_as_it_stands(const struct programs *p, const struct page_sort *sort)
 {
-    return !strcmp(sort, "-failed") && !p->q && !p->package && !p->strategy && !p->starts &&
-           p->failed.min == 0 && p->failed.max == UINT64_MAX;
+    return sort->descending && !strcmp(sort->by, "failed") && !p->q && !p->package &&
+           !p->strategy && !p->starts && p->failed.min == 0 && p->failed.max == UINT64_MAX;
 }
 
 int list_programs(struct query *query, struct reply *reply, struct err *err)
 {
-    const char *sort = query_text(query, "sort");
+    const struct page_sort sort = page_sort(query);
     struct programs programs = {
         .query = query,
         .snap = query->snapshot,
-        .sort = sort + (*sort == '-'),
+        .sort = sort.by,
         .q = query_text(query, "q"),
         .package = query_text(query, "package"),
         .strategy = query_text(query, "strategy"),
@@ -186,8 +168,8 @@ int list_programs(struct query *query, struct reply *reply, struct err *err)
                                     .key = key,
                                     .name = name,
                                     .item = item,
-                                    .descending = *sort == '-',
-                                    .in_order = is_as_it_stands(&programs, sort)};
+                                    .descending = sort.descending,
+                                    .in_order = is_as_it_stands(&programs, &sort)};
 
     return page_reply(query, &listing, reply, err);
 }
