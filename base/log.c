@@ -1,4 +1,5 @@
 #include "base/log.h"
+#include "base/str.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ void log_limit(enum log_level level)
 /* One write a line, so that lines of several processes do not mix. */
 static void PRINTF(2, 0) log_line(enum log_level level, const char *fmt, va_list ap)
 {
+    CLEANUP(arena_release) struct arena arena = {0};
     char text[2048], prefix[8] = "";
 
     if (level > limit)
@@ -30,7 +32,8 @@ static void PRINTF(2, 0) log_line(enum log_level level, const char *fmt, va_list
     if (getenv("JOURNAL_STREAM"))
         (void)snprintf(prefix, sizeof(prefix), "<%d>", levels[level].priority);
     (void)vsnprintf(text, sizeof(text), fmt, ap);
-    (void)fprintf(stderr, "%sstormlint: %s%s\n", prefix, levels[level].word, text);
+    (void)fprintf(stderr, "%sstormlint: %s%s\n", prefix, levels[level].word,
+                  str_sentence(&arena, text));
 }
 
 #define DEFINE_LOG(name, level)                                                                    \

@@ -60,30 +60,35 @@ static size_t printable(const unsigned char *s, size_t left)
     return 0;
 }
 
+/* The same; in a sentence the backslash is one, too. */
+static size_t shown(const unsigned char *s, size_t left, bool sentence)
+{
+    return sentence && *s == '\\' ? 1 : printable(s, left);
+}
+
 /* How many bytes longer `bytes` become when they are escaped. */
-static size_t escapes(const char *bytes, size_t len)
+static size_t escapes(const char *bytes, size_t len, bool sentence)
 {
     const unsigned char *s = (const unsigned char *)bytes;
     size_t extra = 0;
 
     for (size_t i = 0, n; i < len; i += n ? n : 1) {
-        n = printable(s + i, len - i);
+        n = shown(s + i, len - i, sentence);
         extra += n ? 0 : 3;
     }
     return extra;
 }
 
-/* Always a copy: whether a zero byte follows cannot be asked of bytes that may end there. */
-const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
+static const char *escape(struct arena *arena, const char *bytes, size_t len, bool sentence)
 {
     static const char hex[] = "0123456789abcdef";
     const unsigned char *s = (const unsigned char *)bytes;
-    const size_t extra = escapes(bytes, len);
+    const size_t extra = escapes(bytes, len, sentence);
     char *out, *to;
 
     to = out = arena_alloc(arena, len + extra + 1);
     for (size_t i = 0; i < len;) {
-        const size_t n = printable(s + i, len - i);
+        const size_t n = shown(s + i, len - i, sentence);
 
         if (n == 0) {
             *to++ = '\\';
@@ -100,11 +105,24 @@ const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
     return out;
 }
 
+/* Always a copy: whether a zero byte follows cannot be asked of bytes that may end there. */
+const char *str_escape_n(struct arena *arena, const char *bytes, size_t len)
+{
+    return escape(arena, bytes, len, false);
+}
+
 const char *str_escape(struct arena *arena, const char *text)
 {
     const size_t len = strlen(text);
 
-    return escapes(text, len) ? str_escape_n(arena, text, len) : text;
+    return escapes(text, len, false) ? escape(arena, text, len, false) : text;
+}
+
+const char *str_sentence(struct arena *arena, const char *text)
+{
+    const size_t len = strlen(text);
+
+    return escapes(text, len, true) ? escape(arena, text, len, true) : text;
 }
 
 static int hex_value(char c)

@@ -13,6 +13,12 @@
 const char *str_escape(struct arena *arena, const char *text);
 const char *str_escape_n(struct arena *arena, const char *bytes, size_t len);
 
+/*
+ * A sentence for people, which may hold escaped names already: its backslashes stay. What it says may
+ * come from others (a plan's reasons, an error with a file's name), and a terminal obeys what it reads.
+ */
+const char *str_sentence(struct arena *arena, const char *text);
+
 /* The bytes that str_escape() was given. Anything that is not `\xNN` stays as it is. */
 char *str_unescape(struct arena *arena, const char *text);
 

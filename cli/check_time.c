@@ -117,19 +117,20 @@ static bool has_row(const struct row *row, const struct timed *timed, size_t n)
 
 void check_time_text(FILE *to, const struct times *times)
 {
+    CLEANUP(arena_release) struct arena arena = {0};
     const struct timed *timed = times->timed;
     const size_t n = times->n;
     const struct row *row;
 
     if (times->failed) {
-        fprintf(to, "    not timed: %s\n", times->failed);
+        fprintf(to, "    not timed: %s\n", str_sentence(&arena, times->failed));
         return;
     }
     fprintf(to, "    medians of %u runs", times->rounds);
     if (n > 1)
-        fprintf(to, ", in turns with the unedited '%s'\n", timed[1].program);
+        fprintf(to, ", in turns with the unedited '%s'\n", str_escape(&arena, timed[1].program));
     else
-        fprintf(to, "; compared with none: %s\n", times->alone);
+        fprintf(to, "; compared with none: %s\n", str_sentence(&arena, times->alone));
     fprintf(to, "    %-20s %12s", "", n > 1 ? "unedited" : "");
     fputs(n > 1 ? "       edited   change\n" : "\n", to);
     for_each (row, rows) {

@@ -183,6 +183,7 @@ static int print_json(const struct apply_result *result, struct err *err)
 static void print_applied(const struct applied *a, struct arena *arena)
 {
     const char *path = str_escape(arena, a->path);
+    const char *reason = a->reason ? str_sentence(arena, a->reason) : "";
 
     switch (a->state) {
     case APPLIED_EDITED:
@@ -198,10 +199,10 @@ static void print_applied(const struct applied *a, struct arena *arena)
         printf("%s: done before: %s %s\n", path, a->strategy, a->scope);
         break;
     case APPLIED_NOTHING:
-        printf("%s: nothing to do%s%s\n", path, a->reason ? ": " : "", a->reason ? a->reason : "");
+        printf("%s: nothing to do%s%s\n", path, *reason ? ": " : "", reason);
         break;
     case APPLIED_SKIPPED:
-        printf("%s: left alone: %s\n", path, a->reason);
+        printf("%s: left alone: %s\n", path, reason);
         break;
     }
 }

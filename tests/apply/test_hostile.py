@@ -31,6 +31,20 @@ def test_farm_through_link(b):
     same("planned", b.plan()["objects"][0]["strategy"], "none")
 
 
+def test_reason_is_plain(b):
+    """What a plan says is shown, and does not speak to the terminal."""
+    with open(b.store.policy, encoding="utf-8") as file:
+        policy = json.load(file)
+    with open(b.store.policy, "w", encoding="utf-8") as file:
+        json.dump({**policy, "min_saving": 1000}, file)
+    b.store.plan(b.stormlint, b.plan_file)
+    plan = b.plan()
+    plan["objects"][0]["reason"] = "\\x1b[31mred"
+    b.write_plan(plan)
+    said = b.apply()
+    same("shown", ("\x1b" in said, "nothing to do: \\x1b[31mred" in said), (False, True))
+
+
 def test_twice(b):
     """The same plan twice, or one with an object twice: files would change names twice."""
     b.refuses("is planned twice", args=(b.plan_file,))
@@ -71,7 +85,8 @@ def test_plan_not_kept(b):
     same("untouched", snapshot(b.store.app) == before, True)
 
 
-TESTS = [test_farm_elsewhere, test_farm_through_link, test_twice, test_out_stays_away,
+TESTS = [test_farm_elsewhere, test_farm_through_link, test_reason_is_plain, test_twice,
+         test_out_stays_away,
          test_loader_gone, test_plan_not_kept]
 
 
