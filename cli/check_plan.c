@@ -28,7 +28,8 @@ int check_plan_read(const char *path, const char *where, struct arena *arena,
 
     if (r < 0)
         return r;
-    if (dir && strncmp(where, plan->key.output, (size_t)(dir - where)) != 0)
+    if (dir && (strlen(plan->key.output) != (size_t)(dir - where) ||
+                strncmp(where, plan->key.output, (size_t)(dir - where)) != 0))
         return err_set(err, EINVAL, "'%s' is for output '%s', not for '%s'", path, plan->key.output,
                        where);
     planned = arena_calloc(arena, plan->n_objects + 1, sizeof(*planned));

@@ -51,7 +51,7 @@ const struct flag options_rows[] = {
     {"uid", "N", "The user who starts the program (default: you)", CALL(take_uid)},
     {"cpu", "NAME",
      "x86-64-v1 to x86-64-v4, with :intel behind it on Intel's, another machine's name, or host "
-     "(default: host; for an index " CPU_POLICY ")",
+     "(default: host; for an index and for plans " CPU_POLICY ")",
      INTO(struct options, cpu)},
     {"dlopen", "NAME[@OBJECT]",
      "The program, or OBJECT in it, dlopens NAME after its start (repeatable); 'declared': what "

@@ -368,7 +368,12 @@ int policy_read(const char *path, struct arena *arena, struct policy *ret_policy
         return 0;
     }
     if ((r = json_read_file(path, MAX_POLICY_BYTES, &root, err)) < 0)
-        return r;
+        return r == -ENOENT && !strchr(path, '/')
+                   ? err_set(err, ENOENT,
+                             "'%s': neither a policy ('stormlint policies' lists them) "
+                             "nor a file",
+                             path)
+                   : r;
     r = policy_parse(root, path, arena, ret_policy, err);
     json_decref(root);
     return r;

@@ -114,6 +114,8 @@ def test_check(b):
     if "not as planned" not in done.stdout:
         raise Failed(done.stdout)
     b.apply()
+    same("another output", run(b.stormlint, "check", "--plan", b.plan_file, "--output",
+                               f"o={b.store.app}").returncode, 4)
     if "as planned (farm lifted)" not in must(b.stormlint, "check", "--plan", b.plan_file,
                                               "--output", f"out={b.store.app}"):
         raise Failed("check does not say that it is as planned")
