@@ -52,15 +52,9 @@ static void paragraph(const struct plan_view *view, int indent, const char *text
 /* What a strategy does to a program, in a few words. */
 static const char *summary(const struct plan_object *object)
 {
-    size_t i;
+    const enum method method = method_find(object->strategy, object->scope);
 
-    for (i = 0; i < N_METHODS; i++) {
-        const struct strategy *s = strategy_of((enum method)i);
-
-        if (!strcmp(s->name, object->strategy) && !strcmp(scope_name(s->scope), object->scope))
-            return s->summary;
-    }
-    return "";
+    return method == N_METHODS ? "" : strategy_of(method)->summary;
 }
 
 /* ---- numbers */

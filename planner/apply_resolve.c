@@ -215,15 +215,6 @@ static int check_done(struct target *t, struct arena *arena, struct err *err)
 
 /* ---- edits for the file as it is now */
 
-static enum method method_of(const struct plan_object *object)
-{
-    for (size_t i = 0; i < N_METHODS; i++)
-        if (strcmp(strategy_of((enum method)i)->name, object->strategy) == 0 &&
-            strcmp(scope_name(strategy_of((enum method)i)->scope), object->scope) == 0)
-            return (enum method)i;
-    return N_METHODS;
-}
-
 static const char *propose(struct target *t, enum method method, struct arena *arena,
                            struct err *err, int *ret_error)
 {
@@ -279,7 +270,7 @@ static int stale(struct apply *apply, struct target *t, const char *why, struct 
 
 static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
 {
-    const enum method method = method_of(t->object);
+    const enum method method = method_find(t->object->strategy, t->object->scope);
     const char *why = guard(t, apply->arena), *gate;
     int r = 0;
 
@@ -287,8 +278,6 @@ static int resolve_edits(struct apply *apply, struct target *t, struct err *err)
         return check_done(t, apply->arena, err);
     if (!why && method == METHOD_NONE)
         return 0;
-    if (!why && method == N_METHODS)
-        why = "this version knows no such strategy";
     if (!why && gate_shut(t->subject, method, &gate))
         why = gate;
     if (!why)

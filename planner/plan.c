@@ -12,6 +12,16 @@ static const char *const standing_names[] = {
     [STANDING_NO_READER] = "no-reader",   [STANDING_LOST] = "lost",
 };
 
+bool plan_is_standing(const char *word)
+{
+    const char *const *name;
+
+    for_each (name, standing_names)
+        if (!strcmp(*name, word))
+            return true;
+    return false;
+}
+
 /* ---- the key */
 
 static const char *system_of(const struct object *object)

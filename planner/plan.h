@@ -109,6 +109,9 @@ struct plan_expect plan_expect_of(const struct subject *subject, struct arena *a
 bool plan_expects(const struct plan *plan, const struct plan_object *of,
                   const struct object *object, struct arena *arena);
 
+/* Is this a word for how an option stands? */
+bool plan_is_standing(const char *word);
+
 /* The option chosen for an object; never NULL. */
 const struct plan_option *plan_chosen(const struct plan_object *object);
 

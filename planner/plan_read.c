@@ -357,6 +357,10 @@ static int read_option(const struct reader *r, json_t *json, const char *place,
                               .standing = text(r, standing),
                               .rule = text(r, rule),
                               .reason = text(r, reason)};
+    if (method_find(o->strategy, o->scope) == N_METHODS)
+        return refuse(r, place, "no such strategy and scope");
+    if (!plan_is_standing(o->standing))
+        return refuse(r, place, "standing: no such word");
     return read_levels(r, storm, place, o) < 0 || read_judgements(r, judgements, place, o) < 0
                ? -EINVAL
                : 0;

@@ -144,18 +144,6 @@ static int read_texts(json_t *array, const char *key, bool paths, struct arena *
     return 0;
 }
 
-/* Is there such a strategy, of that scope (NULL: of any)? */
-static bool is_method(const char *strategy, const char *scope)
-{
-    for (int i = 0; i < N_METHODS; i++) {
-        const struct strategy *row = strategy_of((enum method)i);
-
-        if (!strcmp(row->name, strategy) && (!scope || !strcmp(scope_name(row->scope), scope)))
-            return true;
-    }
-    return false;
-}
-
 static int read_packages(json_t *array, struct arena *arena, struct policy *p, struct err *err)
 {
     json_t *value;
@@ -174,7 +162,7 @@ static int read_packages(json_t *array, struct arena *arena, struct policy *p, s
         if (json_unpack_ex(value, &bad, JSON_STRICT, "{s:s, s:s, s?s, s:s}", "pname", &pname,
                            "strategy", &strategy, "scope", &scope, "reason", &reason))
             return err_set(err, EINVAL, "policy: packages[%zu]: %s", i, bad.text);
-        if (!is_method(strategy, scope))
+        if (method_find(strategy, scope) == N_METHODS)
             return err_set(err, EINVAL, "policy: packages[%zu]: there is no strategy '%s%s%s'", i,
                            strategy, scope ? " " : "", scope ? scope : "");
         p->package[p->n_packages++] = (struct policy_package){

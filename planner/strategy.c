@@ -19,6 +19,16 @@ const struct strategy *strategy_of(enum method method)
     return strategies[method];
 }
 
+enum method method_find(const char *strategy, const char *scope)
+{
+    int i = 0;
+
+    while (i < N_METHODS && (strcmp(strategies[i]->name, strategy) != 0 ||
+                             (scope && strcmp(scope_name(strategies[i]->scope), scope) != 0)))
+        i++;
+    return (enum method)i;
+}
+
 int strategy_propose(const struct strategy *strategy, const struct subject *subject,
                      struct edits *ret_edits, const char **ret_why_not, struct err *err)
 {

@@ -49,6 +49,9 @@ const struct strategy *strategy_of(enum method method);
 MUST_CHECK int strategy_propose(const struct strategy *strategy, const struct subject *subject,
                                 struct edits *ret_edits, const char **ret_why_not, struct err *err);
 
+/* The method of a strategy's and a scope's name (NULL: its first one); N_METHODS: there is none. */
+enum method method_find(const char *strategy, const char *scope);
+
 /* "own", "lifted", "closure" */
 const char *scope_name(enum scope scope);
 
