@@ -84,13 +84,18 @@ static void print_summary(FILE *to, const struct lint_result *r)
 
     for (size_t i = 0; i < r->findings.n; i++)
         hidden += r->findings.item[i]->standing != FINDING_OPEN;
-    fprintf(to, "%zu errors, %zu warnings, %zu notes", findings_count(&r->findings, SEVERITY_ERROR),
-            findings_count(&r->findings, SEVERITY_WARNING),
-            findings_count(&r->findings, SEVERITY_NOTE));
+    for (size_t s = SEVERITY_ERROR + 1; s-- > 0;) {
+        const size_t n = findings_count(&r->findings, (enum severity)s);
+
+        fprintf(to, "%zu %s%s%s", n, severity_name((enum severity)s), str_count(n, "", "s"),
+                s ? ", " : "");
+    }
     if (hidden)
         fprintf(to, "; %zu more suppressed or in the baseline", hidden);
-    fprintf(to, " (%zu objects, %zu of them programs, in %zu packages)\n", r->n_objects,
-            r->n_programs, r->n_packages);
+    fprintf(to, " (%zu object%s, %zu of them %s, in %zu package%s)\n", r->n_objects,
+            str_count(r->n_objects, "", "s"), r->n_programs,
+            str_count(r->n_programs, "a program", "programs"), r->n_packages,
+            str_count(r->n_packages, "", "s"));
 }
 
 void lint_text(FILE *to, const struct term *term, const struct lint_report *report)

@@ -14,6 +14,14 @@ enum { MAX_BYTES = 64 * 1024 * 1024 };
 
 /* ---- suppressions */
 
+/* Is the number of two digits one of these? */
+static bool is_within(const char *digits, int least, int most)
+{
+    const int n = (digits[0] - '0') * 10 + digits[1] - '0';
+
+    return n >= least && n <= most;
+}
+
 /* "2027-01-31", as far as comparing goes. */
 static bool is_date(const char *text)
 {
@@ -22,7 +30,8 @@ static bool is_date(const char *text)
     for (size_t i = 0; i < sizeof(form) - 1; i++)
         if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
             return false;
-    return text[sizeof(form) - 1] == '\0';
+    return text[sizeof(form) - 1] == '\0' && is_within(text + 5, 1, 12) &&
+           is_within(text + 8, 1, 31);
 }
 
 static int read_one(const json_t *json, const char *today, struct arena *arena,
