@@ -3,11 +3,13 @@
  */
 #include "audit/audit_make.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cli/linting.h"
 #include "cli/meta.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct audit_arguments {
     struct options common;
@@ -60,8 +62,37 @@ static int judge(void *data, struct findings *findings, struct err *err)
 {
     const struct audit_arguments *a = data;
     struct suppressions suppressions;
+    const char **told;
+    size_t n;
+    const int r = linting_suppress(a->suppressions, findings, &suppressions, a->arena, err);
 
-    return linting_suppress(a->suppressions, findings, &suppressions, a->arena, err);
+    if (r < 0)
+        return r;
+    n = suppressions_told(&suppressions, a->arena, &told);
+    for (size_t i = 0; i < n; i++)
+        log_warn("%s", str_escape(a->arena, told[i]));
+    return 0;
+}
+
+static int write_to(const struct audit *audit, const char *path, struct err *err)
+{
+    FILE *to = fopen(path, "we");
+    int r;
+
+    if (!to)
+        return err_set(err, errno, "'%s': %s", path, strerror(errno));
+    r = audit_write(audit, to, err);
+    if (fclose(to) != 0 && r == 0)
+        r = err_set(err, errno, "'%s': %s", path, strerror(errno));
+    return r;
+}
+
+/* A device or a pipe: nothing may take its place. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 /* Beside its place first: a file of that name is a whole audit, always. */
@@ -69,17 +100,13 @@ static int write_file(const struct audit *audit, const char *path, struct arena 
                       struct err *err)
 {
     const char *beside = arena_printf(arena, "%s.new", path);
-    FILE *to;
     int r;
 
     if (!strcmp(path, "-"))
         return audit_write(audit, stdout, err);
-    to = fopen(beside, "we");
-    if (!to)
-        return err_set(err, errno, "'%s': %s", beside, strerror(errno));
-    r = audit_write(audit, to, err);
-    if (fclose(to) != 0 && r == 0)
-        r = err_set(err, errno, "'%s': %s", beside, strerror(errno));
+    if (is_special(path))
+        return write_to(audit, path, err);
+    r = write_to(audit, beside, err);
     if (r == 0 && rename(beside, path) < 0)
         r = err_set(err, errno, "'%s': %s", path, strerror(errno));
     if (r < 0)
