@@ -65,13 +65,14 @@ static void sum(const struct report *r, FILE *to, const char *label, uint64_t n,
     fprintf(to, "<li><b class=\"%s\">%s</b>%s</li>\n", class, number(r, n), label);
 }
 
-static void table_start(FILE *to, const char *caption, size_t n, size_t n_of, const char *columns)
+static void table_start(const struct report *r, FILE *to, const char *caption, size_t n,
+                        size_t n_of, const char *columns)
 {
     fputs("<div class=\"scroll\"><table>\n<caption>", to);
     if (n < n_of)
-        fprintf(to, "%s: top %zu of %zu", caption, n, n_of);
+        fprintf(to, "%s: top %s of %s", caption, number(r, n), number(r, n_of));
     else
-        fprintf(to, "%s: %zu", caption, n_of);
+        fprintf(to, "%s: %s", caption, number(r, n_of));
     fprintf(to, "</caption>\n<thead><tr>%s</tr></thead>\n<tbody>\n", columns);
 }
 
@@ -171,7 +172,7 @@ static void print_new_findings(const struct report *r, FILE *to)
 
     if (n == 0)
         return;
-    table_start(to, "New findings, errors first", n, d->n_new, FINDING_COLUMNS);
+    table_start(r, to, "New findings, errors first", n, d->n_new, FINDING_COLUMNS);
     for (size_t i = 0; i < n; i++)
         finding_row(r, to, d->new_finding[i]);
     table_end(to);
@@ -184,7 +185,7 @@ static void print_changed_programs(const struct report *r, FILE *to)
 
     if (n == 0)
         return;
-    table_start(to, "Programs that changed", n, d->n_programs,
+    table_start(r, to, "Programs that changed", n, d->n_programs,
                 "<th>program</th><th>what</th><th class=\"n\">before</th>"
                 "<th class=\"n\">now</th>");
     for (size_t i = 0; i < n; i++) {
@@ -210,10 +211,11 @@ static void print_changes(const struct report *r, FILE *to)
     const struct diff *d = r->diff;
 
     fprintf(to,
-            "<h2>Since %s</h2>\n<p>Failed calls: %s before, %s now. Findings: %zu new, %zu "
-            "fixed. Packages: %zu added, %zu removed, %zu of another version.</p>\n",
+            "<h2>Since %s</h2>\n<p>Failed calls: %s before, %s now. Findings: %s new, %s "
+            "fixed. Packages: %s added, %s removed, %s of another version.</p>\n",
             html(r, d->a->name), number(r, audit_failed(d->a)), number(r, audit_failed(d->b)),
-            d->n_new, d->n_fixed, d->n_added, d->n_removed, d->n_updated);
+            number(r, d->n_new), number(r, d->n_fixed), number(r, d->n_added),
+            number(r, d->n_removed), number(r, d->n_updated));
     print_changed_programs(r, to);
     print_new_findings(r, to);
 }
@@ -277,7 +279,7 @@ static void program_details(const struct report *r, FILE *to, const struct audit
             number(r, storm_failed(&p->storm)), number(r, storm_failed(&plan->after)),
             html(r, plan->reason), html(r, plan->rule));
     if (plan->n_lost) {
-        table_start(to, "Why not the others", plan->n_lost, plan->n_lost,
+        table_start(r, to, "Why not the others", plan->n_lost, plan->n_lost,
                     "<th>strategy</th><th>standing</th><th>by</th><th>reason</th>");
         for (size_t i = 0; i < plan->n_lost; i++)
             fprintf(to, "<tr><td>%s %s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
@@ -298,7 +300,7 @@ static void print_programs(const struct report *r, FILE *to)
     size_t n_planned = 0, n_shown = 0;
 
     fputs("<h2>What starts cost</h2>\n", to);
-    table_start(to, "Programs by failed calls before main", n, a->n_programs,
+    table_start(r, to, "Programs by failed calls before main", n, a->n_programs,
                 "<th>program</th><th class=\"n\">failed opens</th><th class=\"n\">failed stats</th>"
                 "<th class=\"n\">objects</th><th>to do</th><th class=\"n\">left</th>");
     for (size_t i = 0; i < n; i++)
@@ -311,7 +313,8 @@ static void print_programs(const struct report *r, FILE *to)
     n_shown = n_planned < MAX_DETAILS ? n_planned : MAX_DETAILS;
     fputs("<h2>What to do, and why not something else</h2>\n", to);
     if (n_shown < n_planned)
-        fprintf(to, "<p class=\"sub\">top %zu of %zu; plan.json has all</p>\n", n_shown, n_planned);
+        fprintf(to, "<p class=\"sub\">top %s of %s; plan.json has all</p>\n", number(r, n_shown),
+                number(r, n_planned));
     for (size_t i = 0; i < a->n_programs && n_shown; i++)
         if (list[i]->plan) {
             program_details(r, to, list[i]);
@@ -334,14 +337,14 @@ static void print_rules(const struct report *r, FILE *to)
     }
     if (n == 0)
         return;
-    table_start(to, "Findings by rule", n, n,
+    table_start(r, to, "Findings by rule", n, n,
                 "<th>rule</th><th class=\"n\">findings</th><th>what is wrong</th><th>to do</th>");
     for (size_t i = 0; i < N_RULES; i++)
         if (count[i])
             fprintf(to,
-                    "<tr><td><a href=\"%s\">%s</a></td><td class=\"n\">%zu</td><td>%s</td>"
+                    "<tr><td><a href=\"%s\">%s</a></td><td class=\"n\">%s</td><td>%s</td>"
                     "<td>%s</td></tr>\n",
-                    html(r, rule_url(&rules()[i], r->arena)), rules()[i].id, count[i],
+                    html(r, rule_url(&rules()[i], r->arena)), rules()[i].id, number(r, count[i]),
                     html(r, rules()[i].summary), html(r, rules()[i].fix));
     table_end(to);
 }
@@ -354,7 +357,7 @@ static void print_findings(const struct report *r, FILE *to)
     fputs("<h2>Findings</h2>\n", to);
     print_rules(r, to);
     if (n) {
-        table_start(to, "All findings, errors first", n, a->n_findings, FINDING_COLUMNS);
+        table_start(r, to, "All findings, errors first", n, a->n_findings, FINDING_COLUMNS);
         for (size_t i = 0; i < n; i++)
             finding_row(r, to, &a->finding[i]);
         table_end(to);
