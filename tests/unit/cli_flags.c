@@ -261,13 +261,14 @@ static void help_is_the_table(void **state UNUSED)
             fail_msg("'%s' is not in '%s'", parts[i], e.text);
 }
 
+static const struct flag one_argument[] = {{"on", NULL, "Switch it on", INTO(struct line, on)},
+                                           {NULL, "ARG", NULL, INTO(struct line, text)},
+                                           {0}};
+
 /* Without a row for arguments there are none; one text has room for one. */
 static void arguments_have_to_fit(void **state UNUSED)
 {
-    static const struct flag one[] = {{"on", NULL, "Switch it on", INTO(struct line, on)},
-                                      {NULL, "ARG", NULL, INTO(struct line, text)},
-                                      {0}};
-    const struct flags none = {.row = inner_rows}, single = {.row = one, .args = "ARG"};
+    const struct flags none = {.row = inner_rows}, single = {.row = one_argument, .args = "ARG"};
     struct ending e = end_of(&none, (const char *const[WORDS_MAX]){"a"});
 
     assert_int_equal(e.status, EXIT_USAGE);
