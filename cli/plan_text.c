@@ -31,7 +31,7 @@ static void words(const struct plan_view *view, int indent, const char *text)
     const size_t width = view->term.width > 60 ? view->term.width - 1 : 99;
     size_t column = (size_t)indent, len;
 
-    for (; *text; text += len + (text[len] == ' ')) {
+    for (text = str_sentence(view->arena, text); *text; text += len + (text[len] == ' ')) {
         len = strcspn(text, " ");
         if (column > (size_t)indent && column + 1 + len > width) {
             fprintf(view->to, "\n%*s", indent, "");

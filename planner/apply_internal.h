@@ -2,6 +2,7 @@
  * The insides of apply. Only planner/apply*.c include this.
  *
  *	apply_resolve.c  from a plan's object to edits of a file as it is now
+ *	apply_done.c     or it has been edited already
  *	apply_prove.c    is the start with a new file what was promised?
  *	apply_copy.c     the edited copy beside a file
  *	apply_farm.c     a farm's links
@@ -64,6 +65,21 @@ const struct policy *policy_for(const struct apply_options *options,
 
 /* All programs of a plan as targets. */
 MUST_CHECK int resolve_plan(struct apply *apply, const struct plan *plan, struct err *err);
+
+/* ---- apply_done.c */
+
+/* Do two lists of edits say the same, store paths without their hashes? */
+bool edits_agree(const struct edits *a, const struct edits *b, const struct policy *policy,
+                 struct arena *arena);
+
+/* What the plan promises for each level of the subject; NULL: it does not say. In the arena. */
+const struct storm *promised(const struct target *target, struct arena *arena);
+
+/* Has the target's file the planned edits already? */
+bool edits_are_done(const struct target *target, struct arena *arena);
+
+/* Then: does it start as promised? It becomes APPLIED_DONE. */
+MUST_CHECK int check_done(struct target *target, struct arena *arena, struct err *err);
 
 /* ---- apply_prove.c */
 
