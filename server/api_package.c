@@ -8,12 +8,6 @@ static const char OBJECTS[] =
     "SELECT d.path, o.name, n.text, o.type, o.machine, o.size, o.interp IS NOT NULL, o.problem "
     "FROM object o JOIN directory d ON d.id = o.directory LEFT JOIN name n ON n.id = o.soname "
     "WHERE o.id >= ?1 AND o.id < ?1 + ?2 ORDER BY o.id LIMIT 2001";
-static const char REFERENCES[] =
-    "SELECT p.base FROM reference r JOIN package p ON p.id = r.reference "
-    "WHERE r.package = ?1 AND r.reference <> ?1 ORDER BY p.base LIMIT 2001";
-static const char DEPENDENTS[] =
-    "SELECT p.base FROM reference r JOIN package p ON p.id = r.package "
-    "WHERE r.reference = ?1 AND r.package <> ?1 ORDER BY p.base LIMIT 2001";
 static const char PROBLEMS[] = "SELECT path, kind, text FROM problem WHERE package = ? "
                                "ORDER BY path LIMIT 2001";
 
@@ -117,12 +111,6 @@ static json_t *object_json(struct stmt *s, struct arena *arena)
     return json;
 }
 
-static json_t *base_json(struct stmt *s, struct arena *arena)
-{
-    (void)arena;
-    return json_text(stmt_text(s, 0));
-}
-
 static json_t *problem_json(struct stmt *s, struct arena *arena)
 {
     json_t *json = json_object();
@@ -169,6 +157,20 @@ static json_t *programs_json(const struct query *query, const struct package_row
     return array;
 }
 
+static void put_beside(const struct query *query, const struct beside *beside,
+                       const struct package_row *p, const char *list, struct reply *reply)
+{
+    const struct snapshot *snap = query->snapshot;
+    const uint32_t *first = &beside->first[p - snap->package];
+    json_t *array = json_array();
+
+    for (uint32_t i = first[0]; i < first[1] && i - first[0] < LIST_MAX; i++)
+        json_push(array, json_text(snap->package[beside->to[i]].base));
+    json_put(reply->json, list, array);
+    if (first[1] - first[0] > LIST_MAX)
+        json_put(reply->json, "truncated", json_true());
+}
+
 int get_package(struct query *query, struct reply *reply, struct err *err)
 {
     struct package_row *p;
@@ -181,10 +183,8 @@ int get_package(struct query *query, struct reply *reply, struct err *err)
     json_put(reply->json, "program_list", programs_json(query, p));
     r = put_rows(query, OBJECTS, p->first_object, p->objects, "object_list", object_json, reply,
                  err);
-    if (r == 0)
-        r = put_rows(query, REFERENCES, p->row, -1, "references", base_json, reply, err);
-    if (r == 0)
-        r = put_rows(query, DEPENDENTS, p->row, -1, "dependents", base_json, reply, err);
+    put_beside(query, &query->snapshot->refers_to, p, "references", reply);
+    put_beside(query, &query->snapshot->referred_by, p, "dependents", reply);
     if (r == 0)
         r = put_rows(query, PROBLEMS, p->row, -1, "problems", problem_json, reply, err);
     return r;

@@ -54,6 +54,11 @@ struct package_row {
     struct plan_text plan;
 };
 
+/* Packages beside each package: those of package `i` are to[first[i]] to to[first[i + 1] - 1]. */
+struct beside {
+    uint32_t *first, *to; /* ascending: by base */
+};
+
 struct kept; /* a finished answer */
 struct route;
 
@@ -75,6 +80,7 @@ struct snapshot {
     uint32_t *by_id;             /* programs, by id */
     struct package_row *package; /* by base */
     size_t n_packages;
+    struct beside refers_to, referred_by; /* without itself, and without what is gone */
 
     pthread_mutex_t lock; /* of what follows, and of remedies and plans */
     pthread_cond_t view_free;

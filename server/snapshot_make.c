@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { SQL_PACKAGES, SQL_STORES };
+enum { SQL_PACKAGES, SQL_STORES, SQL_REFERENCES };
 
 const char *const snapshot_sql[] = {
     [SQL_PACKAGES] =
@@ -19,6 +19,8 @@ const char *const snapshot_sql[] = {
         "FROM package p JOIN store s ON s.id = p.store LEFT JOIN origin r ON r.name = p.name "
         "WHERE p.state <> 'gone' ORDER BY p.base, s.path",
     [SQL_STORES] = "SELECT path, root FROM store ORDER BY id",
+    [SQL_REFERENCES] =
+        "SELECT package, reference FROM reference WHERE package <> reference ORDER BY package",
     NULL,
 };
 
@@ -79,6 +81,88 @@ static int load_packages(struct snapshot *snap, struct db *db, struct err *err)
     }
     return r;
 }
+
+/* ---- references */
+
+/* Packages by their rows. */
+struct by_row {
+    int64_t row;
+    uint32_t package;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct by_row *x = a, *y = b;
+
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static const struct by_row *find_row(const struct by_row *all, size_t n, int64_t row)
+{
+    const struct by_row wanted = {.row = row};
+
+    return n ? bsearch(&wanted, all, n, sizeof(*all), compare_rows) : NULL;
+}
+
+struct edge {
+    uint32_t from, to;
+};
+
+static int ascending(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The other ends of edges by one end; `back`: by where they lead to. */
+static struct beside beside(struct arena *arena, size_t n_packages, const struct edge *edge,
+                            size_t n, bool back)
+{
+    struct beside b = {arena_calloc(arena, n_packages + 2, sizeof(*b.first)),
+                       arena_calloc(arena, n + 1, sizeof(*b.to))};
+
+    for (size_t i = 0; i < n; i++)
+        b.first[(back ? edge[i].to : edge[i].from) + 2]++;
+    for (size_t i = 2; i < n_packages + 2; i++)
+        b.first[i] += b.first[i - 1];
+    for (size_t i = 0; i < n; i++) /* where the next begins is how far this one is filled */
+        b.to[b.first[(back ? edge[i].to : edge[i].from) + 1]++] = back ? edge[i].from : edge[i].to;
+    for (size_t i = 0; i < n_packages; i++)
+        if (b.first[i + 1] - b.first[i] > 1)
+            qsort(&b.to[b.first[i]], b.first[i + 1] - b.first[i], sizeof(*b.to), ascending);
+    return b;
+}
+
+static int load_references(struct snapshot *snap, struct db *db, struct err *err)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct stmt *s = db_prepare(db, snapshot_sql[SQL_REFERENCES], err);
+    struct by_row *row = arena_calloc(&scratch, snap->n_packages + 1, sizeof(*row));
+    struct edge *edge = NULL;
+    size_t n = 0;
+    int r = s ? 0 : -err->code;
+
+    for (size_t i = 0; i < snap->n_packages; i++)
+        row[i] = (struct by_row){snap->package[i].row, (uint32_t)i};
+    qsort(row, snap->n_packages, sizeof(*row), compare_rows);
+    while (s && (r = stmt_step(s, err)) > 0) {
+        const struct by_row *from = find_row(row, snap->n_packages, stmt_int(s, 0));
+        const struct by_row *to = find_row(row, snap->n_packages, stmt_int(s, 1));
+
+        if (!from || !to)
+            continue;
+        edge = arena_grow(&scratch, edge, n, sizeof(*edge));
+        edge[n++] = (struct edge){from->package, to->package};
+    }
+    if (r < 0)
+        return r;
+    snap->refers_to = beside(&snap->arena, snap->n_packages, edge, n, false);
+    snap->referred_by = beside(&snap->arena, snap->n_packages, edge, n, true);
+    return 0;
+}
+
+/* ---- programs of packages */
 
 /* Packages by their first object: which one has an object? */
 static int by_first_object(const void *a, const void *b, void *data)
@@ -300,6 +384,8 @@ int snapshot_make(const char *path, const char *cpu, const struct policy *policy
         r = load_stores(snap, view_db(snap->view[0]), err);
     if (r == 0)
         r = load_packages(snap, view_db(snap->view[0]), err);
+    if (r == 0)
+        r = load_references(snap, view_db(snap->view[0]), err);
     if (r == 0)
         r = load_programs(snap, snap->view[0], stop, err);
     if (r < 0) {
