@@ -1,6 +1,6 @@
 /*
- * The index: what the scanner knows, in SQLite. Every SQL text that writes it stands in index.c, in
- * one table.
+ * The index: what the scanner knows, in SQLite. Every SQL text that writes it stands in
+ * index_sql.c, in one table.
  *
  *	index_open(db, &index, err);
  *	id = ... index_add_package(index, store, base, NULL, &id, err);

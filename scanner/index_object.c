@@ -336,19 +336,6 @@ static int add_ldso(struct index *index, const struct ldso *ldso, struct arena *
     return stmt_run(s, err);
 }
 
-int index_add_inode(struct index *index, int64_t object, uint64_t dev, uint64_t ino,
-                    struct err *err)
-{
-    struct stmt *s = index_prepare(index, SQL_INODE_ADD, err);
-
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, 1, object);
-    stmt_bind_int(s, 2, (int64_t)dev);
-    stmt_bind_int(s, 3, (int64_t)ino);
-    return stmt_run(s, err);
-}
-
 int index_add_object(struct index *index, int64_t directory, const char *place,
                      const struct walked_object *found, struct str *packed, struct err *err)
 {

@@ -3,8 +3,121 @@
  */
 #include "scanner/index_private.h"
 
-#include <errno.h>
-#include <string.h>
+#include "scanner/store_name.h"
+
+/* ---- by name */
+
+int index_packages(struct index *index, int64_t store,
+                   void (*each)(void *data, const struct known_package *package), void *data,
+                   struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_PACKAGES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, store);
+    while ((r = stmt_step(s, err)) > 0) {
+        const char *state = stmt_text(s, 4);
+        struct known_package p = {stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2),
+                                  (uint64_t)stmt_int(s, 3), KNOWN_NEW};
+
+        if (state && state[0] == 's')
+            p.state = KNOWN_SCANNED;
+        else if (state && state[0] == 'i')
+            p.state = KNOWN_INCOMPLETE;
+        else if (state && state[0] == 'g')
+            p.state = KNOWN_GONE;
+        each(data, &p);
+    }
+    return r;
+}
+
+/* What the name tells, from parameter `at` on, and the archive's size behind it. */
+static void bind_named(struct stmt *s, int at, const struct store_name *name,
+                       const struct nix_path *path)
+{
+    stmt_bind_text(s, at++, name->name);
+    stmt_bind_text(s, at++, name->pname);
+    stmt_bind_text(s, at++, name->version);
+    stmt_bind_text(s, at++, name->output);
+    if (path && path->nar_size)
+        stmt_bind_int(s, at, path->nar_size);
+    else
+        stmt_bind_null(s, at);
+}
+
+int index_add_package(struct index *index, int64_t store, const char *base,
+                      const struct nix_path *path, int64_t *ret_id, struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct store_name name;
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_PACKAGE_ADD, err);
+    if (!s)
+        return -err->code;
+    store_name_parse(&a, base, path ? path->deriver : NULL, &name);
+    stmt_bind_int(s, 1, store);
+    stmt_bind_text(s, 2, base);
+    stmt_bind_text(s, 3, name.hash);
+    stmt_bind_text(s, 4, path ? path->nar_hash : NULL);
+    bind_named(s, 5, &name, path);
+    if ((r = stmt_run(s, err)) == 0)
+        *ret_id = db_last_id(index->db);
+    return r;
+}
+
+int index_know_package(struct index *index, int64_t id, const struct nix_path *path,
+                       struct err *err)
+{
+    CLEANUP(arena_release) struct arena a = {0};
+    struct store_name name;
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_PACKAGE_KNOW, err);
+    if (!s)
+        return -err->code;
+    store_name_parse(&a, path->base, path->deriver, &name);
+    stmt_bind_int(s, 1, id);
+    bind_named(s, 2, &name, path);
+    return stmt_run(s, err);
+}
+
+int index_add_reference(struct index *index, int64_t package, int64_t reference, struct err *err)
+{
+    struct stmt *s;
+    int r = index_begin(index, err);
+
+    if (r < 0)
+        return r;
+    s = index_prepare(index, SQL_REFERENCE_ADD, err);
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    stmt_bind_int(s, 2, reference);
+    return stmt_run(s, err);
+}
+
+int index_references(struct index *index, int64_t package,
+                     void (*each)(void *data, const char *base), void *data, struct err *err)
+{
+    struct stmt *s = index_prepare(index, SQL_REFERENCES, err);
+    int r;
+
+    if (!s)
+        return -err->code;
+    stmt_bind_int(s, 1, package);
+    while ((r = stmt_step(s, err)) > 0)
+        each(data, stmt_text(s, 0));
+    return r;
+}
 
 /* ---- what was there before */
 
@@ -17,16 +130,6 @@ static int drop_range(struct index *index, enum sql_id id, int64_t first, int64_
         return -err->code;
     stmt_bind_int(s, 1, first);
     stmt_bind_int(s, 2, last);
-    return stmt_run(s, err);
-}
-
-static int drop_of_package(struct index *index, enum sql_id id, int64_t package, struct err *err)
-{
-    struct stmt *s = index_prepare(index, id, err);
-
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, 1, package);
     return stmt_run(s, err);
 }
 
@@ -60,7 +163,7 @@ static int drop_package(struct index *index, int64_t package, struct err *err)
     int r = drop_objects(index, package, err);
 
     for (size_t i = 0; i < ARRAY_LEN(ids) && r == 0; i++)
-        r = drop_of_package(index, ids[i], package, err);
+        r = index_run_of(index, ids[i], package, err);
     return r;
 }
 
@@ -71,7 +174,7 @@ int index_forget_package(struct index *index, int64_t id, struct err *err)
     if (r == 0)
         r = drop_package(index, id, err);
     if (r == 0)
-        r = drop_of_package(index, SQL_PACKAGE_GONE, id, err);
+        r = index_run_of(index, SQL_PACKAGE_GONE, id, err);
     return r;
 }
 
@@ -83,21 +186,7 @@ int index_drop_package(struct index *index, int64_t id, struct err *err)
     if (r == 0)
         r = drop_package(index, id, err);
     for (size_t i = 0; i < ARRAY_LEN(ids) && r == 0; i++)
-        r = drop_of_package(index, ids[i], id, err);
-    return r;
-}
-
-int index_stores(struct index *index,
-                 void (*each)(void *data, int64_t store, const char *path, const char *root),
-                 void *data, struct err *err)
-{
-    struct stmt *s = index_prepare(index, SQL_STORES, err);
-    int r;
-
-    if (!s)
-        return -err->code;
-    while ((r = stmt_step(s, err)) > 0)
-        each(data, stmt_int(s, 0), stmt_text(s, 1), stmt_text(s, 2));
+        r = index_run_of(index, ids[i], id, err);
     return r;
 }
 
@@ -269,82 +358,4 @@ int index_search_dirs(struct index *index, void (*each)(void *data, const char *
     for (uint32_t i = 0; i < intern_count(index->expanded); i++)
         each(data, intern_name(index->expanded, i)->text);
     return 0;
-}
-
-/* ---- local facts */
-
-/* A directory whose objects' inodes are to be read again. */
-struct stale {
-    int64_t id;
-    const char *path; /* below the store */
-    uint64_t changed;
-};
-
-static int refresh_directory(struct index *index, const struct stale *dir, struct arena *arena,
-                             int (*stat)(void *, const char *, struct identity *), void *data,
-                             struct err *err)
-{
-    struct stmt *s = index_prepare(index, SQL_DIRECTORY_OBJECTS, err);
-    int r;
-
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, 1, dir->id);
-    while ((r = stmt_step(s, err)) > 0) {
-        const int64_t object = stmt_int(s, 0);
-        const char *path = str_join(arena, dir->path, stmt_text(s, 1));
-        struct identity identity;
-
-        if (stat(data, path, &identity) < 0)
-            continue; /* gone meanwhile: the next scan tells */
-        r = identity.nlink > 1 ? index_add_inode(index, object, identity.dev, identity.ino, err)
-                               : drop_of_package(index, SQL_INODE_DROP, object, err);
-        if (r < 0) {
-            stmt_reset(s);
-            return r;
-        }
-    }
-    if (r == 0 && (s = index_prepare(index, SQL_DIRECTORY_CHANGED, err)) == NULL)
-        return -err->code;
-    if (r == 0) {
-        stmt_bind_int(s, 1, dir->id);
-        stmt_bind_int(s, 2, (int64_t)dir->changed);
-        r = stmt_run(s, err);
-    }
-    return r;
-}
-
-int index_refresh_inodes(struct index *index, int64_t store,
-                         int (*stat)(void *data, const char *path, struct identity *ret_identity),
-                         void *data, size_t *ret_n, struct err *err)
-{
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct stmt *s = index_prepare(index, SQL_DIRECTORIES_WITH_OBJECTS, err);
-    struct stale *stale = NULL;
-    size_t n = 0;
-    int r;
-
-    if (!s)
-        return -err->code;
-    stmt_bind_int(s, 1, store);
-    while ((r = stmt_step(s, err)) > 0) {
-        const char *below = stmt_text(s, 2);
-        struct identity identity;
-        struct str path = {.arena = &arena};
-
-        str_add(&path, stmt_text(s, 1));
-        str_add(&path, below[0] ? "/" : "");
-        str_add(&path, below);
-        if (stat(data, path.text, &identity) < 0 || identity.changed == (uint64_t)stmt_int(s, 3))
-            continue;
-        stale = arena_grow(&arena, stale, n, sizeof(*stale));
-        stale[n++] = (struct stale){stmt_int(s, 0), path.text, identity.changed};
-    }
-    if (r == 0 && n)
-        r = index_begin(index, err);
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = refresh_directory(index, &stale[i], &arena, stat, data, err);
-    if (r == 0)
-        *ret_n = n;
-    return r;
 }

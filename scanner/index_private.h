@@ -1,5 +1,5 @@
 /*
- * What index.c and index_object.c share, nobody else.
+ * What the files of the index share, nobody else.
  */
 #pragma once
 
@@ -93,6 +93,9 @@ struct index {
 
 struct stmt *index_prepare(struct index *index, enum sql_id id, struct err *err);
 
+/* Run a statement whose one parameter is an id. */
+MUST_CHECK int index_run_of(struct index *index, enum sql_id sql, int64_t id, struct err *err);
+
 /* Remember that somebody looks into the directories of a ':'-separated list. */
 void index_note_dirs(struct index *index, const char *dirs);
 
@@ -108,6 +111,10 @@ MUST_CHECK int index_load(struct index *index, struct err *err);
 /* Database id of an interned text; NULL gives 0. */
 int64_t dictionary_id(struct dictionary *dictionary, const char *text);
 int64_t dictionary_id_n(struct dictionary *dictionary, const char *text, size_t len);
+
+/* Read one, which is empty. -EINVAL: the index is damaged. */
+MUST_CHECK int dictionary_load(struct index *index, struct dictionary *dictionary, enum sql_id all,
+                               enum sql_id add, struct err *err);
 
 /* Write what was interned since the last time. */
 MUST_CHECK int dictionary_store(struct index *index, struct dictionary *dictionary,
