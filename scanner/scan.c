@@ -53,8 +53,8 @@ static int by_base(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The entries of the store's directory. 0 or -errno. */
-static int read_names(struct scan *scan, struct listed *ret)
+/* The entries of the store's directory, in `arena`. 0 or -errno. */
+static int read_names(const struct scan *scan, struct arena *arena, struct listed *ret)
 {
     const int fd = dup(scan->store_fd);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -69,8 +69,8 @@ static int read_names(struct scan *scan, struct listed *ret)
     }
     while ((errno = 0, e = readdir(dir)))
         if (!store_name_is_internal(e->d_name)) {
-            ret->base = arena_grow(&scan->arena, ret->base, ret->n, sizeof(*ret->base));
-            ret->base[ret->n++] = arena_strdup(&scan->arena, e->d_name);
+            ret->base = arena_grow(arena, ret->base, ret->n, sizeof(*ret->base));
+            ret->base[ret->n++] = arena_strdup(arena, e->d_name);
         }
     error = errno;
     (void)closedir(dir);
@@ -83,8 +83,9 @@ static int read_names(struct scan *scan, struct listed *ret)
  */
 static int list_store(struct scan *scan, struct err *err)
 {
+    CLEANUP(arena_release) struct arena arena = {0};
     struct listed listed = {0};
-    const int r = read_names(scan, &listed);
+    const int r = read_names(scan, &arena, &listed);
 
     if (r < 0)
         return err_set(err, -r, "store '%s': %s", scan->options->store, strerror(-r));
