@@ -1,6 +1,7 @@
 #include "base/intern.h"
 
 #include "base/arena.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,9 @@ static void table_resize(struct intern *in, uint32_t slots)
     struct slot *old = in->slot;
     const uint32_t n_old = old ? in->mask + 1 : 0;
 
-    in->slot = calloc(slots, sizeof(*in->slot));
+    in->slot = table_calloc(slots, sizeof(*in->slot));
     in->name = realloc(in->name, most(slots) * sizeof(const struct name *));
-    if (!in->slot || !in->name)
+    if (!in->name)
         abort();
     in->mask = slots - 1;
     for (uint32_t i = 0; i < n_old; i++) {

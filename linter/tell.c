@@ -4,6 +4,7 @@
 #include "linter/lint_private.h"
 
 #include "base/intern.h"
+#include "base/table.h"
 
 #include <stdlib.h>
 
@@ -34,9 +35,7 @@ static void told_grow(struct lint *lint)
     const uint32_t n = lint->told ? lint->told_mask + 1 : 0, size = n ? n * 2 : 256;
     struct told *old = lint->told;
 
-    lint->told = calloc(size, sizeof(*lint->told));
-    if (!lint->told)
-        abort();
+    lint->told = table_calloc(size, sizeof(*lint->told));
     lint->told_mask = size - 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at = old[i].hash & lint->told_mask;

@@ -1,6 +1,7 @@
 #include "loader/world.h"
 
 #include "base/str.h"
+#include "base/table.h"
 #include "loader/world_internal.h"
 
 #include <errno.h>
@@ -51,9 +52,7 @@ static void children_resize(struct children *c, uint32_t slots)
 {
     const struct children old = *c;
 
-    c->slot = calloc(slots, sizeof(*c->slot));
-    if (!c->slot)
-        abort();
+    c->slot = table_calloc(slots, sizeof(*c->slot));
     c->mask = slots - 1;
     for (uint32_t i = 0; old.slot && i <= old.mask; i++)
         if (old.slot[i].dir)
