@@ -36,10 +36,13 @@ static inline long sys_call(long number, long a, long b, long c, long d)
 #error "the resolver exists for x86-64 and aarch64"
 #endif
 
-/* O_RDONLY | O_CLOEXEC, as ld.so opens libraries. */
+/*
+ * O_RDONLY | O_CLOEXEC, as ld.so opens libraries; and O_NONBLOCK: it looks where ld.so would not,
+ * and must not wait for what stands there.
+ */
 static inline long sys_open(const char *path)
 {
-    return sys_call(SYS_OPENAT, -100, (long)path, 02000000, 0);
+    return sys_call(SYS_OPENAT, -100, (long)path, 02004000, 0);
 }
 
 static inline long sys_read(long fd, void *to, unsigned long size)

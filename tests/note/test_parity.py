@@ -37,6 +37,13 @@ class Situation:
             file.write(data)
         return at
 
+    def pipe(self):
+        """A directory in which a pipe stands where one for CPUs might."""
+        at = os.path.join(self.dir, "pipe")
+        os.makedirs(at, exist_ok=True)
+        os.mkfifo(os.path.join(at, "tls"))
+        return at
+
     def levels(self):
         """A directory that has libx.so for every CPU level only."""
         for level in ("x86-64-v2", "x86-64-v3", "x86-64-v4"):
@@ -71,6 +78,7 @@ LIBRARY_PATHS = {
     "a directory of that name": lambda s: s.broken("directory"),
     "a file, not a directory": lambda s: os.path.join(s.store.d2, "libx.so"),
     "5 kB": lambda s: ":".join(["/nowhere/" + "x" * 90] * 50 + [s.store.d2]),
+    "a pipe inside": lambda s: s.pipe(),
     "4 kB and no directory": lambda s: "/" + "y" * 4200,
     "override of a deep one": lambda s: s.store.b2,
 }
