@@ -1,10 +1,10 @@
 #include "scanner/nar_walk.h"
 
+#include "base/spill.h"
 #include "base/str.h"
 #include "scanner/elf_read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,24 +228,6 @@ static int begin_file(void *data, const char *name, bool executable, uint64_t si
     return 0;
 }
 
-/* A file without a name, for what memory is too small for. */
-static int open_temporary(void)
-{
-    const char *dir = getenv("TMPDIR");
-    char path[4096];
-    int fd;
-
-    if (!dir || !*dir)
-        dir = "/tmp";
-    fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || snprintf(path, sizeof(path), "%s/stormlint-XXXXXX", dir) >= (int)sizeof(path))
-        return fd;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        (void)unlink(path);
-    return fd;
-}
-
 static int write_all(int fd, const char *bytes, size_t n)
 {
     while (n) {
@@ -263,11 +245,13 @@ static int write_all(int fd, const char *bytes, size_t n)
 
 static void add_bytes(struct member *m, const void *bytes, size_t n)
 {
+    const char *dir;
+
     if (m->error)
         return;
     if (m->fd < 0 && m->len + n > MEMORY_MAX) {
-        m->fd = open_temporary();
-        m->error = m->fd < 0 ? errno : write_all(m->fd, m->bytes, m->len);
+        m->fd = spill_file(&dir);
+        m->error = m->fd < 0 ? -m->fd : write_all(m->fd, m->bytes, m->len);
     }
     if (m->fd >= 0 && m->error == 0) {
         m->error = write_all(m->fd, bytes, n);
