@@ -152,6 +152,8 @@ static struct child child_get(struct world *world, struct node *dir, const struc
     known = children_slot(world->children, dir, name->id);
     if (known->dir)
         return *known;
+    if (world->under && world->ops->learn && world->ops->learn(world, dir, name))
+        return *children_slot(world->children, dir, name->id);
     if (world->under)
         return child_get(world->under, dir, name);
     if (dir->laid_over) /* not remembered: the node may go before this world does */

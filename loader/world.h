@@ -94,6 +94,11 @@ struct world_ops {
     int (*list)(struct world *world, struct node *dir, void (*each)(void *data, const char *name),
                 void *data);
     void (*close)(struct world *world); /* free `data`; may be NULL */
+    /*
+     * Of an overlay, or NULL: it is about to be asked for an entry that it knows nothing of. True:
+     * now it knows; false: the world below is asked.
+     */
+    bool (*learn)(struct world *world, struct node *dir, const struct name *name);
 };
 
 struct world {
@@ -176,6 +181,22 @@ MUST_CHECK int world_live(const char *root, uint32_t uid, uint32_t gid, struct w
  * what is added are made as needed; paths may go through links of the world below.
  */
 struct world *world_overlay(struct world *under);
+
+/*
+ * An overlay that is filled as it is looked at: before anybody sees an entry of one of the
+ * directories `store` (paths without links), `lay` is called with its path, once, and may lay edits
+ * over what is there. So one over a large store costs as much as what is looked at. The list and
+ * `data` are borrowed.
+ */
+struct overlay_source {
+    const char *const *store;
+    size_t n_stores;
+    void (*lay)(void *data, struct world *overlay, const char *path);
+    void *data;
+};
+
+struct world *world_overlay_from(struct world *under, const struct overlay_source *source);
+
 MUST_CHECK int overlay_link(struct world *overlay, const char *path, const char *target,
                             struct err *err);
 MUST_CHECK int overlay_file(struct world *overlay, const char *path, const struct object *object,

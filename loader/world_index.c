@@ -19,12 +19,6 @@ static const char INODES_BETWEEN[] =
     "SELECT object, dev, ino FROM inode WHERE object BETWEEN ?1 AND ?2";
 static const char MAX_OBJECT[] = "SELECT max(id) FROM object";
 static const char INODES[] = "SELECT count(*) FROM (SELECT 1 FROM inode LIMIT 1)";
-static const char PROGRAMS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
-                               "WHERE o.interp IS NOT NULL ORDER BY o.id";
-
-static const char OBJECTS[] = "SELECT path FROM object o JOIN object_path ON object = o.id "
-                              "ORDER BY o.id";
-static const char STORE_PATHS[] = "SELECT path FROM store ORDER BY path";
 
 /* What two files have in common that are one. */
 struct inode {
@@ -318,8 +312,11 @@ static void index_world_close(struct world *world)
     free(iw);
 }
 
-static const struct world_ops index_ops = {index_child, index_object, index_bytes, index_list,
-                                           index_world_close};
+static const struct world_ops index_ops = {.child = index_child,
+                                           .object = index_object,
+                                           .bytes = index_bytes,
+                                           .list = index_list,
+                                           .close = index_world_close};
 
 /* ---- opening */
 
@@ -503,37 +500,4 @@ int world_index_load(struct world *world, struct err *err)
     if (r < 0)
         *err = iw->err;
     return r;
-}
-
-/* ---- lists */
-
-static int list_texts(struct db *db, const char *sql, void (*each)(void *data, const char *path),
-                      void *data, struct err *err)
-{
-    struct stmt *s = db_prepare(db, sql, err);
-    int r;
-
-    if (!s)
-        return -err->code;
-    while ((r = stmt_step(s, err)) > 0)
-        each(data, stmt_text(s, 0));
-    return r;
-}
-
-int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
-                   struct err *err)
-{
-    return list_texts(db, PROGRAMS, each, data, err);
-}
-
-int index_objects(struct db *db, void (*each)(void *data, const char *path), void *data,
-                  struct err *err)
-{
-    return list_texts(db, OBJECTS, each, data, err);
-}
-
-int index_store_paths(struct db *db, void (*each)(void *data, const char *path), void *data,
-                      struct err *err)
-{
-    return list_texts(db, STORE_PATHS, each, data, err);
 }

@@ -46,3 +46,7 @@ MUST_CHECK int index_objects(struct db *db, void (*each)(void *data, const char 
                              struct err *err);
 MUST_CHECK int index_store_paths(struct db *db, void (*each)(void *data, const char *path),
                                  void *data, struct err *err);
+
+/* The names that objects need, each once, as they are spelled. */
+MUST_CHECK int index_needed(struct db *db, void (*each)(void *data, const char *name), void *data,
+                            struct err *err);

@@ -18,6 +18,10 @@ struct overlay {
     uint64_t dev, inodes;
     struct node **added; /* for list */
     size_t n_added;
+
+    const struct overlay_source *source; /* NULL: it is filled by its owner alone */
+    const struct node **store;           /* the source's directories */
+    size_t n_stores;
 };
 
 struct listing {
@@ -56,11 +60,28 @@ static int overlay_list(struct world *world, struct node *dir,
     return r;
 }
 
-static const struct world_ops overlay_ops = {.list = overlay_list};
-
-struct world *world_overlay(struct world *under)
+/* The first look at an entry of a store: what is to be laid over it is. */
+static bool overlay_learn(struct world *world, struct node *dir, const struct name *name)
 {
-    struct world *world = world_new(&overlay_ops, NULL, under->uid, under->gid);
+    const struct overlay *o = world->data;
+    struct node *node;
+    bool watched = false;
+
+    for (size_t i = 0; i < o->n_stores && !watched; i++)
+        watched = o->store[i] == dir;
+    if (!watched || !(node = world_child(world->under, dir, name)))
+        return false;
+    world_remember(world, dir, name, node, 0);
+    o->source->lay(o->source->data, world, world_path(world->arena, node));
+    return true;
+}
+
+static const struct world_ops overlay_ops = {.list = overlay_list};
+static const struct world_ops source_ops = {.list = overlay_list, .learn = overlay_learn};
+
+static struct world *overlay_new(struct world *under, const struct world_ops *ops)
+{
+    struct world *world = world_new(ops, NULL, under->uid, under->gid);
     struct overlay *o;
 
     intern_free(world->names);
@@ -74,6 +95,27 @@ struct world *world_overlay(struct world *under)
     for (const struct world *below = under; below->under; below = below->under)
         o->dev++;
     world->data = o;
+    return world;
+}
+
+struct world *world_overlay(struct world *under)
+{
+    return overlay_new(under, &overlay_ops);
+}
+
+struct world *world_overlay_from(struct world *under, const struct overlay_source *source)
+{
+    struct world *world = overlay_new(under, &source_ops);
+    struct overlay *o = world->data;
+
+    o->source = source;
+    o->store = arena_calloc(world->arena, source->n_stores, sizeof(*o->store));
+    for (size_t i = 0; i < source->n_stores; i++) {
+        const struct place at = world_walk(under, NULL, source->store[i]);
+
+        if (at.error == 0)
+            o->store[o->n_stores++] = at.node;
+    }
     return world;
 }
 
@@ -91,7 +133,8 @@ static struct node *node_add(struct world *world, struct node *dir, const struct
     node->laid_over = true;
     node->number = 0; /* another one than `like` */
     world_remember(world, dir, name, node, 0);
-    for (size_t i = 0; i < o->n_added; i++) {
+    /* what is replaced by a second edit was mostly added a moment ago */
+    for (size_t i = o->n_added; old && old->laid_over && i-- > 0;) {
         if (o->added[i] == old) {
             o->added[i] = node;
             return node;

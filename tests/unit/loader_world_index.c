@@ -340,6 +340,71 @@ static void a_moment_outlives_its_world(void **state)
     stmt_reset(s);
 }
 
+static void add_name(void *data, const char *name)
+{
+    strcat(strcat(data, name), " ");
+}
+
+static void needed_names_are_listed_once(void **state)
+{
+    const struct fixture *f = *state;
+    char names[256] = "";
+    struct err err;
+
+    assert_int_equal(index_needed(f->db, add_name, names, &err), 0);
+    for (const char *const *name =
+             (const char *const[]){"liba.so.2 ", "libb.so.3 ", "libc.so.6 ", NULL};
+         *name; name++) {
+        const char *at = strstr(names, *name);
+
+        assert_non_null(at);
+        assert_null(strstr(at + 1, *name));
+    }
+}
+
+/* ---- overlays that fill themselves */
+
+struct laid {
+    unsigned n, n_prog;
+};
+
+static void lay(void *data, struct world *overlay, const char *path)
+{
+    struct laid *laid = data;
+    struct err err;
+
+    laid->n++;
+    if (strcmp(path, "/store/" DISK_PROG) != 0)
+        return;
+    laid->n_prog++;
+    assert_int_equal(overlay_link(overlay, "/store/" DISK_PROG "/farm/liba.so.2",
+                                  "/store/" DISK_LIBA "/lib/liba.so.2", &err),
+                     0);
+}
+
+static void what_is_looked_at_is_laid_over_once(void **state)
+{
+    const struct fixture *f = *state;
+    static const char *const stores[] = {"/store", "/no-store"};
+    struct laid laid = {0};
+    const struct overlay_source source = {stores, ARRAY_LEN(stores), lay, &laid};
+    struct world *overlay = world_overlay_from(f->index, &source);
+    const struct node *file;
+
+    assert_int_equal(laid.n, 0);
+    assert_int_equal(world_walk(overlay, NULL, "/store/nothing/x").error, ENOENT);
+    assert_int_equal(laid.n, 0);
+    file = world_walk(overlay, NULL, "/store/" DISK_PROG "/farm/liba.so.2").node;
+    assert_ptr_equal(file, node_at(f->index, "/store/" DISK_LIBA "/lib/liba.so.2"));
+    assert_int_equal(laid.n, 2); /* and where the link leads */
+    assert_int_equal(world_walk(overlay, NULL, "/store/" DISK_PROG "/bin/prog").error, 0);
+    assert_int_equal(laid.n, 2);
+    assert_int_equal(laid.n_prog, 1);
+    assert_int_equal(world_walk(f->index, NULL, "/store/" DISK_PROG "/farm/liba.so.2").error,
+                     ENOENT);
+    world_close(overlay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +413,8 @@ int main(void)
         cmocka_unit_test(what_is_not_covered_is_assumed),
         cmocka_unit_test(directories_are_listed),
         cmocka_unit_test(programs_are_listed),
+        cmocka_unit_test(needed_names_are_listed_once),
+        cmocka_unit_test(what_is_looked_at_is_laid_over_once),
     };
 
     const struct CMUnitTest last[] = {cmocka_unit_test(a_moment_outlives_its_world)};
