@@ -167,7 +167,7 @@ static int learn_index(struct planning *p, struct err *err)
     if (!p->knows_index)
         r = index_store_paths(p->places.db, add_store, p, err);
     if (r == 0 && !p->knows_index)
-        r = whole_needed(p->places.db, p->places.index.world, p->arena, &p->needed, err);
+        r = whole_needed(p->places.db, p->arena, &p->needed, err);
     p->knows_index = r == 0;
     return r;
 }
@@ -210,7 +210,10 @@ static int plan_everything(const struct plan_options *o, const struct policy *po
     const struct whole_query query = {.db = options_db(&o->common, arena),
                                       .policy = policy,
                                       .cpu = o->common.cpu,
-                                      .n_threads = 2};
+                                      .n_threads = 2,
+                                      .plans = o->output        ? WHOLE_INDENTED
+                                               : o->common.json ? WHOLE_LINES
+                                                                : WHOLE_NO_PLANS};
     struct whole_view view = {
         .to = stdout, .json = o->common.json, .output = o->output, .probe_us = o->probe_us};
     struct whole whole;

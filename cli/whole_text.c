@@ -1,35 +1,37 @@
 #include "cli/whole_text.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "planner/plan_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static int write_one(const struct whole_view *view, const struct whole_package *package,
+static int write_text(const struct whole_view *view, const char *text, size_t len, struct err *err)
+{
+    if (fwrite(text, 1, len, view->to) == len)
+        return 0;
+    return err_set(err, errno, "cannot write the plans: %s", strerror(errno));
+}
+
+/* Called for each plan, in the order of paths. */
+static int write_one(void *data, const struct whole_package *package, const char *text, size_t len,
                      struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
-    json_t *json = plan_json(&package->plan, &scratch);
-    const char *path = NULL;
-    FILE *to = view->to;
-    int r;
+    const struct whole_view *view = data;
+    const char *path;
+    FILE *to;
+    bool written;
 
-    if (view->output) {
-        path = arena_printf(&scratch, "%s/%s.plan.json", view->output, str_base(package->path));
-        to = fopen(path, "we");
-    }
-    if (!to) {
-        json_decref(json);
+    if (!view->output)
+        return write_text(view, text, len, err);
+    path = arena_printf(&scratch, "%s/%s.plan.json", view->output, str_base(package->path));
+    to = fopen(path, "we");
+    written = to && fwrite(text, 1, len, to) == len;
+    if ((to && fclose(to) != 0) || !written)
         return err_set(err, errno, "'%s': %s", path, strerror(errno));
-    }
-    r = json_print(json, to, path != NULL, err);
-    if (path && fclose(to) != 0 && r == 0)
-        r = err_set(err, errno, "'%s': %s", path, strerror(errno));
-    json_decref(json);
-    return r;
+    return 0;
 }
 
 static void sum_row(const struct whole_view *view, const struct whole *whole, const char *name,
@@ -45,24 +47,29 @@ static void sum_row(const struct whole_view *view, const struct whole *whole, co
     fputc('\n', view->to);
 }
 
+static void exception(const struct whole_view *view, const struct whole_program *w, bool is_worse)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+
+    fprintf(view->to, "  %s%s\n      %" PRIu32 " -> %" PRIu32 " -> %" PRIu32 ": %s %s, %s [%s]\n",
+            is_worse ? "worse: " : "", str_escape(&scratch, w->path), w->before.failed_opens,
+            w->own.failed_opens, w->whole.failed_opens, w->strategy, w->scope, w->reason, w->rule);
+}
+
 /* What an operator should look at: programs that stay bad, and any that get worse. */
 static void exceptions(const struct whole_view *view, const struct whole *whole)
 {
-    CLEANUP(arena_release) struct arena scratch = {0};
-    size_t i, n_worse = 0;
+    size_t n_worse = 0;
 
-    for (i = 0; i < whole->n_programs; i++) {
-        const struct whole_program *w = &whole->program[i];
+    for (size_t i = 0; i < whole->n_packages; i++)
+        for (size_t k = 0; k < whole->package[i].n_programs; k++) {
+            const struct whole_program *w = &whole->package[i].program[k];
+            const bool is_worse = whole_is_worse(w);
 
-        n_worse += whole_is_worse(w);
-        if (!whole_is_worse(w) && (w->before.failed_opens <= 100 || w->own.failed_opens < 20))
-            continue;
-        fprintf(view->to,
-                "  %s%s\n      %" PRIu32 " -> %" PRIu32 " -> %" PRIu32 ": %s %s, %s [%s]\n",
-                whole_is_worse(w) ? "worse: " : "", str_escape(&scratch, w->path),
-                w->before.failed_opens, w->own.failed_opens, w->whole.failed_opens,
-                w->object->strategy, w->object->scope, w->object->reason, w->object->rule);
-    }
+            n_worse += is_worse;
+            if (is_worse || (w->before.failed_opens > 100 && w->own.failed_opens >= 20))
+                exception(view, w, is_worse);
+        }
     fprintf(view->to,
             "  %zu of %zu programs fail more calls than as built, declared dlopens counted\n",
             n_worse, whole->n_programs);
@@ -77,29 +84,15 @@ static const char *method_name(const struct strategy *s)
 
 static void counts(const struct whole_view *view, const struct whole *whole)
 {
-    static const char *const kinds[] = {"program", "root", "library"};
-    size_t i, k, m;
-
     fprintf(view->to, "\n  %-10s", "");
-    for (m = 0; m < N_METHODS; m++)
+    for (size_t m = 0; m < N_METHODS; m++)
         fprintf(view->to, " %15s",
                 m == METHOD_NONE ? "none" : method_name(strategy_of((enum method)m)));
     fputc('\n', view->to);
-    for (k = 0; k < ARRAY_LEN(kinds); k++) {
-        size_t n[N_METHODS] = {0}, j;
-
-        for (i = 0; i < whole->n_packages; i++)
-            for (j = 0; j < whole->package[i].plan.n_objects; j++) {
-                const struct plan_object *o = &whole->package[i].plan.object[j];
-
-                for (m = 0; m < N_METHODS; m++)
-                    n[m] += !strcmp(o->kind, kinds[k]) &&
-                            !strcmp(o->strategy, strategy_of((enum method)m)->name) &&
-                            !strcmp(o->scope, scope_name(strategy_of((enum method)m)->scope));
-            }
-        fprintf(view->to, "  %-10s", kinds[k]);
-        for (m = 0; m < N_METHODS; m++)
-            fprintf(view->to, " %15zu", n[m]);
+    for (size_t kind = 0; kind < N_SUBJECT_KINDS; kind++) {
+        fprintf(view->to, "  %-10s", subject_kind_name((enum subject_kind)kind));
+        for (size_t m = 0; m < N_METHODS; m++)
+            fprintf(view->to, " %15zu", whole->n_objects[kind][m]);
         fputc('\n', view->to);
     }
 }
@@ -118,22 +111,19 @@ static void text(const struct whole_view *view, const struct whole *whole)
     exceptions(view, whole);
 }
 
-int whole_show(struct whole_view *view, const struct whole *whole, struct err *err)
+int whole_show(struct whole_view *view, struct whole *whole, struct err *err)
 {
-    size_t i;
     int r = 0;
 
     if (view->output && mkdir(view->output, 0777) < 0 && errno != EEXIST)
         return err_set(err, errno, "'%s': %s", view->output, strerror(errno));
-    for (i = 0; i < whole->n_packages && r == 0; i++) {
-        const struct whole_package *package = &whole->package[i];
-
-        if (package->problem) {
+    for (size_t i = 0; i < whole->n_packages; i++)
+        if (whole->package[i].problem) {
             view->n_problems++;
-            log_warn("%s, skipping", package->problem);
-        } else if (package->plan.n_objects && (view->json || view->output))
-            r = write_one(view, package, err);
-    }
+            log_warn("%s, skipping", whole->package[i].problem);
+        }
+    if (view->json || view->output)
+        r = whole_tell(whole, write_one, view, err);
     if (r == 0 && !view->json)
         text(view, whole);
     return r;

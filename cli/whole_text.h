@@ -15,4 +15,4 @@ struct whole_view {
     size_t n_problems;  /* filled: packages that could not be planned */
 };
 
-MUST_CHECK int whole_show(struct whole_view *view, const struct whole *whole, struct err *err);
+MUST_CHECK int whole_show(struct whole_view *view, struct whole *whole, struct err *err);

@@ -92,43 +92,49 @@ void edit_farm(struct edits *edits, struct arena *arena, const char *directory,
     edit->n_links = n_links;
 }
 
-static const char *keep(struct arena *arena, const char *text)
+struct copier {
+    struct arena *arena;
+    struct intern *texts; /* NULL: each text has its own copy */
+};
+
+static const char *keep(const struct copier *c, const char *text)
 {
-    return text ? arena_strdup(arena, text) : NULL;
+    if (!text)
+        return NULL;
+    return c->texts ? intern(c->texts, text)->text : arena_strdup(c->arena, text);
 }
 
-static struct edit edit_copy(const struct edit *from, struct arena *arena)
+static struct edit edit_copy(const struct copier *c, const struct edit *from)
 {
     struct edit e = *from;
     size_t i;
 
-    e.path = keep(arena, e.path);
-    e.run_path = keep(arena, e.run_path);
-    e.audit = keep(arena, e.audit);
-    e.needed = arena_calloc(arena, e.n_needed + 1, sizeof(*e.needed));
+    e.path = keep(c, e.path);
+    e.run_path = keep(c, e.run_path);
+    e.audit = keep(c, e.audit);
+    e.needed = arena_calloc(c->arena, e.n_needed, sizeof(*e.needed));
     for (i = 0; i < e.n_needed; i++)
-        e.needed[i] = keep(arena, from->needed[i]);
-    e.renames = arena_calloc(arena, e.n_renames + 1, sizeof(*e.renames));
+        e.needed[i] = keep(c, from->needed[i]);
+    e.renames = arena_calloc(c->arena, e.n_renames, sizeof(*e.renames));
     for (i = 0; i < e.n_renames; i++)
         e.renames[i] =
-            (struct rename){keep(arena, from->renames[i].from), keep(arena, from->renames[i].to)};
-    e.link = arena_calloc(arena, e.n_links + 1, sizeof(*e.link));
+            (struct rename){keep(c, from->renames[i].from), keep(c, from->renames[i].to)};
+    e.link = arena_calloc(c->arena, e.n_links, sizeof(*e.link));
     for (i = 0; i < e.n_links; i++)
-        e.link[i] =
-            (struct farm_link){keep(arena, from->link[i].name), keep(arena, from->link[i].target)};
+        e.link[i] = (struct farm_link){keep(c, from->link[i].name), keep(c, from->link[i].target)};
     if (e.note.bytes)
-        e.note.bytes = arena_memdup(arena, e.note.bytes, e.note.size);
+        e.note.bytes = arena_memdup(c->arena, e.note.bytes, e.note.size);
     return e;
 }
 
-struct edits edits_copy(const struct edits *edits, struct arena *arena)
+struct edits edits_copy(const struct edits *edits, struct arena *arena, struct intern *texts)
 {
-    struct edits copy = {.item = arena_calloc(arena, edits->n + 1, sizeof(*copy.item)),
-                         .n = edits->n};
+    const struct copier c = {arena, texts};
+    struct edits copy = {.item = arena_calloc(arena, edits->n, sizeof(*copy.item)), .n = edits->n};
     size_t i;
 
     for (i = 0; i < edits->n; i++)
-        copy.item[i] = edit_copy(&edits->item[i], arena);
+        copy.item[i] = edit_copy(&c, &edits->item[i]);
     return copy;
 }
 

@@ -73,8 +73,11 @@ void edit_closure(struct edits *edits, struct arena *arena, const char *path, st
 void edit_farm(struct edits *edits, struct arena *arena, const char *directory,
                struct farm_link *link, size_t n_links);
 
-/* A copy with everything that it leads to, independent of the world. */
-struct edits edits_copy(const struct edits *edits, struct arena *arena);
+/*
+ * A copy with everything that it leads to, independent of the world. `texts` given: texts are its
+ * names, so that many copies share what they have in common.
+ */
+struct edits edits_copy(const struct edits *edits, struct arena *arena, struct intern *texts);
 
 /* The first edit of this kind (for this path, unless it is NULL); NULL: none. */
 const struct edit *edits_find(const struct edits *edits, enum edit_kind kind, const char *path);

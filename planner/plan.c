@@ -318,7 +318,7 @@ void plan_put(struct plan *plan, size_t n, const struct decision *d, struct aren
         .scope = scope_name(chosen->strategy->scope),
         .rule = d->rule,
         .reason = own(arena, d->reason),
-        .edits = edits_copy(&chosen->edits, arena),
+        .edits = edits_copy(&chosen->edits, arena, NULL),
         .program = own(arena, s->path),
         .loader = s->trace->profile.text ? own(arena, s->trace->profile.text) : "no loader",
         .n_libraries = (uint32_t)subject_libraries(s),

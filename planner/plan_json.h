@@ -20,6 +20,15 @@ enum {
 /* The JSON of a plan. New reference. */
 json_t *plan_json(const struct plan *plan, struct arena *scratch);
 
+/*
+ * What is found out when the plan is written already: the starts of its n-th object with its package
+ * and with everything planned; that an object is left as it is (strategy none), by this rule, whatever
+ * was chosen.
+ */
+void plan_json_started(json_t *plan, size_t object, const struct storm *own_package,
+                       const struct storm *whole_closure);
+void plan_json_take_back(json_t *plan, size_t object, const char *rule, const char *reason);
+
 /* Read one plan; everything is copied into `arena`. `where` names it in errors (a file). */
 MUST_CHECK int plan_parse(json_t *json, const char *where, struct arena *arena,
                           struct plan *ret_plan, struct err *err);

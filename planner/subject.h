@@ -45,7 +45,7 @@ struct member {
  * is the file, with the loader of its run path, is what dlopening it costs a process that has
  * nothing loaded yet. Only the file's facts are staged; its bytes and edits are its own.
  */
-enum subject_kind { SUBJECT_PROGRAM, SUBJECT_ROOT, SUBJECT_LIBRARY };
+enum subject_kind { SUBJECT_PROGRAM, SUBJECT_ROOT, SUBJECT_LIBRARY, N_SUBJECT_KINDS };
 
 struct subject {
     struct world *world; /* of starts: `base`, or `base` with the file staged as a program */
