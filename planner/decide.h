@@ -68,6 +68,9 @@ uint32_t decision_saves(const struct decision *decision);
 /* Failed opens and stats of a start with this option, on the policy's level. */
 uint64_t option_failed(const struct decision *decision, enum method method);
 
+/* What the policy says about its package by name; NULL: nothing. */
+const struct policy_package *subject_pin(const struct subject *subject);
+
 /* Libraries of the start-up closure: without program, loader and vDSO. */
 size_t subject_libraries(const struct subject *subject);
 
