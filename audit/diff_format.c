@@ -140,6 +140,14 @@ static void text_more(size_t n, size_t shown, FILE *to)
         fprintf(to, "  ... and %zu more (--format json has all)\n", n - shown);
 }
 
+enum { TEXT_INDENT = 4, TEXT_CALLS = 20 }; /* columns: "  %6s -> %6s  " */
+
+static void text_whom(const struct origin *origin, int indent, FILE *to, struct arena *arena)
+{
+    if (origin)
+        fprintf(to, "%*s%s\n", indent, "", origin_text(origin, arena));
+}
+
 /* The largest changes of each kind. */
 static void text_programs(const struct diff *d, FILE *to, struct arena *arena)
 {
@@ -156,6 +164,8 @@ static void text_programs(const struct diff *d, FILE *to, struct arena *arena)
             fprintf(to, "  %6s -> %6s  %s%s%s\n", calls(p->before, arena), calls(p->after, arena),
                     str_escape(arena, either(p)->key), p->change == CHANGE_BROKEN ? ": " : "",
                     p->change == CHANGE_BROKEN ? str_escape(arena, p->after->exit) : "");
+        if (n <= TEXT_PROGRAMS)
+            text_whom(either(p)->origin, TEXT_CALLS, to, arena);
         if (i + 1 == d->n_programs || p[1].change != p->change)
             text_more(n, TEXT_PROGRAMS, to);
     }
@@ -180,6 +190,8 @@ static void text_findings(const char *word, const struct audit_finding *const *i
             fprintf(to, "  %s %s[%s] %s: %s\n", word, severity_name(f->severity),
                     str_escape(arena, f->code), str_escape(arena, f->identity),
                     str_escape(arena, f->message));
+        if (n <= TEXT_FINDINGS)
+            text_whom(f->origin, TEXT_INDENT, to, arena);
         if (i + 1 == n_items || !same_kind(f, item[i + 1]))
             text_more(n, TEXT_FINDINGS, to);
     }

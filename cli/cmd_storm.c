@@ -253,7 +253,7 @@ static int gather_indexed(struct gathering *g, struct places *places, struct err
         return r;
     g->cpu = places->index.cpu.name;
     r = places->options->n_args ? gather_names(g, places, err) : gather_all(g, places, err);
-    return r < 0 || !places->options->json ? r : find_origins(g, places->db, err);
+    return r < 0 ? r : find_origins(g, places->db, err);
 }
 
 static int gather_everything(struct gathering *g, struct places *places, struct err *err)

@@ -63,19 +63,9 @@ static void print_origins(FILE *to, const struct lint_report *report)
         if (all->item[i]->standing == FINDING_OPEN && all->item[i]->origin)
             origin[n++] = all->item[i]->origin;
     qsort(origin, n, sizeof(*origin), by_attribute);
-    for (size_t i = 0; i < n; i++) {
-        if (i && by_attribute(&origin[i], &origin[i - 1]) == 0)
-            continue;
-        fprintf(to, "%s: ", str_escape(arena, origin[i]->attribute));
-        for (size_t k = 0; k < origin[i]->n_maintainers; k++)
-            fprintf(to, "%s%s", k ? ", " : "maintained by ",
-                    str_escape(arena, origin[i]->maintainer[k]));
-        if (!origin[i]->n_maintainers)
-            fputs("nobody maintains it", to);
-        if (origin[i]->position)
-            fprintf(to, "; %s", str_escape(arena, origin[i]->position));
-        fputc('\n', to);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || by_attribute(&origin[i], &origin[i - 1]) != 0)
+            fprintf(to, "%s\n", origin_text(origin[i], arena));
 }
 
 static void print_summary(FILE *to, const struct lint_result *r)

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cli/trace_text.h"
+#include "scanner/origin.h"
 
 #include <string.h>
 
@@ -47,6 +48,8 @@ static void row_print(FILE *to, const struct term *term, const struct storm_row 
                 term_style(term, STYLE_PLAIN));
     fputc('\n', to);
     row_way(to, term, row);
+    if (row->origin)
+        fprintf(to, "%*s%s\n", NUMBERS_WIDTH + 1, "", origin_text(row->origin, &arena));
     if (row->profile_assumed)
         fprintf(to, "%*s%s%s%s\n", NUMBERS_WIDTH + 1, "", term_style(term, STYLE_YELLOW),
                 str_escape(&arena, row->profile_assumed), term_style(term, STYLE_PLAIN));

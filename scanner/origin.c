@@ -1,4 +1,5 @@
 #include "scanner/origin.h"
+#include "base/str.h"
 
 json_t *origin_maintainers(const struct origin *origin)
 {
@@ -7,6 +8,21 @@ json_t *origin_maintainers(const struct origin *origin)
     for (size_t i = 0; origin && i < origin->n_maintainers; i++)
         json_push(list, json_text(origin->maintainer[i]));
     return list;
+}
+
+const char *origin_text(const struct origin *origin, struct arena *arena)
+{
+    struct str out = {.arena = arena};
+
+    str_printf(&out, "%s: ", str_escape(arena, origin->attribute));
+    for (size_t i = 0; i < origin->n_maintainers; i++)
+        str_printf(&out, "%s%s", i ? ", " : "maintained by ",
+                   str_escape(arena, origin->maintainer[i]));
+    if (!origin->n_maintainers)
+        str_add(&out, "nobody maintains it");
+    if (origin->position)
+        str_printf(&out, "; %s", str_escape(arena, origin->position));
+    return out.text;
 }
 
 static void set_maintainers(struct origin *origin, const json_t *list, struct arena *arena)

@@ -62,6 +62,9 @@ json_t *origin_maintainers(const struct origin *origin);
 MUST_CHECK int origin_of_path(struct db *db, const char *path, struct arena *arena,
                               const struct origin **ret_origin, struct err *err);
 
+/* A line for readers: "hello: maintained by @jane; pkgs/by-name/he/hello/package.nix:42". Escaped. */
+const char *origin_text(const struct origin *origin, struct arena *arena);
+
 /* Put "attribute", "maintainers" and "position"; of NULL: null, [] and null. */
 void origin_put(json_t *object, const struct origin *origin);
 /* The same, nothing of NULL. */
