@@ -4,7 +4,8 @@
  *	measure REPEAT NAME COMMAND -- NAME COMMAND -- ...
  *
  * A command is its words, without a shell. One named "-" prepares the next and is not measured.
- * Prints one line a name: wall and CPU seconds, peak memory in KiB. Its output goes nowhere.
+ * Prints one line a name: wall and CPU seconds, peak memory in KiB; of the CPU seconds those in the
+ * program and those in the kernel. Its output goes nowhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@ enum { COMMANDS_MAX = 16, REPEAT_MAX = 100 };
 
 struct command {
     char **argv; /* the name first */
-    double wall[REPEAT_MAX], cpu[REPEAT_MAX], peak[REPEAT_MAX];
+    double wall[REPEAT_MAX], cpu[REPEAT_MAX], peak[REPEAT_MAX], user[REPEAT_MAX],
+        kernel[REPEAT_MAX];
 };
 
 static double now(void)
@@ -60,7 +62,9 @@ static void run(struct command *c, int repetition)
         exit(4);
     }
     c->wall[repetition] = now() - start;
-    c->cpu[repetition] = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    c->user[repetition] = seconds(usage.ru_utime);
+    c->kernel[repetition] = seconds(usage.ru_stime);
+    c->cpu[repetition] = c->user[repetition] + c->kernel[repetition];
     c->peak[repetition] = (double)usage.ru_maxrss;
 }
 
@@ -99,7 +103,9 @@ int main(int argc, char **argv)
             run(&command[i], r);
     for (int i = 0; i < n; i++)
         if (strcmp(command[i].argv[0], "-") != 0)
-            printf("%s %.4f %.4f %.0f\n", command[i].argv[0], median(command[i].wall, repeat),
-                   median(command[i].cpu, repeat), median(command[i].peak, repeat));
+            printf("%s %.4f %.4f %.0f %.4f %.4f\n", command[i].argv[0],
+                   median(command[i].wall, repeat), median(command[i].cpu, repeat),
+                   median(command[i].peak, repeat), median(command[i].user, repeat),
+                   median(command[i].kernel, repeat));
     return 0;
 }
