@@ -4,19 +4,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The first block is one that malloc() has at hand: for more than 1 KiB it tidies up its bins. */
 enum { FIRST_BLOCK = 992, BLOCK_MAX = 256 * 1024 };
 
+/* An arena that is this large grows by large pages: what is in it is found without a search. */
+enum { LARGE_PAGE = 2 * 1024 * 1024, LARGE_ARENA = 8 * LARGE_PAGE };
+
 struct arena_block {
     struct arena_block *next;
-    size_t used, size;
+    size_t used, size, below; /* bytes in it, of it, of all blocks before it */
     alignas(max_align_t) char data[];
 };
 
 /* Blocks double from FIRST_BLOCK to BLOCK_MAX, so that small arenas stay small. */
 static struct arena_block *block_new(const struct arena_block *last, size_t need)
 {
+    const size_t below = last ? last->below + last->size : 0;
     size_t want = last ? last->size * 2 : FIRST_BLOCK;
     struct arena_block *block;
 
@@ -24,10 +29,17 @@ static struct arena_block *block_new(const struct arena_block *last, size_t need
         want = BLOCK_MAX;
     if (want < need)
         want = need;
-    block = malloc(sizeof(*block) + want);
+    if (below >= LARGE_ARENA && want <= LARGE_PAGE - sizeof(*block)) {
+        want = LARGE_PAGE - sizeof(*block);
+        block = aligned_alloc(LARGE_PAGE, LARGE_PAGE);
+        if (block)
+            (void)madvise(block, LARGE_PAGE, MADV_HUGEPAGE); /* not there: slower */
+    } else {
+        block = malloc(sizeof(*block) + want);
+    }
     if (!block)
         abort();
-    *block = (struct arena_block){.size = want};
+    *block = (struct arena_block){.size = want, .below = below};
     return block;
 }
 

@@ -55,6 +55,24 @@ static void test_arrays_grow(void **state UNUSED)
         assert_int_equal(array[n], n);
 }
 
+/* Up to large pages, and beyond what fits into one. */
+static void test_many_blocks(void **state UNUSED)
+{
+    enum { N = 400, EACH = 100000 };
+    CLEANUP(arena_release) struct arena arena = {0};
+    unsigned char *bytes[N];
+
+    for (unsigned i = 0; i < N; i++) {
+        bytes[i] = arena_alloc(&arena, EACH);
+        assert_int_equal(bytes[i][0] | bytes[i][EACH - 1], 0);
+        memset(bytes[i], (int)(i & 0xff), EACH);
+    }
+    for (unsigned i = 0; i < N; i++)
+        assert_true(bytes[i][0] == (i & 0xff) && bytes[i][EACH - 1] == (i & 0xff));
+    memset(arena_alloc(&arena, 5000000), 1, 5000000);
+    assert_string_equal(arena_strdup(&arena, "behind it"), "behind it");
+}
+
 static void test_usable_after_release(void **state UNUSED)
 {
     struct arena arena = {0};
@@ -70,8 +88,11 @@ static void test_usable_after_release(void **state UNUSED)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_is_zeroed_and_aligned), cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_print_longer_than_a_block),    cmocka_unit_test(test_arrays_grow),
+        cmocka_unit_test(test_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_print_longer_than_a_block),
+        cmocka_unit_test(test_arrays_grow),
+        cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_usable_after_release),
     };
 
