@@ -50,22 +50,30 @@ static size_t environment(struct arena *arena, const struct subject *s,
     return n;
 }
 
-/* Let the program's loader read notes: the facts of its file say so. */
-static int add_reader(struct rig *rig, struct err *err)
+int reader_lay(struct world *overlay, const char *loader, enum note_reader reader,
+               struct arena *arena, struct err *err)
 {
-    const char *interp = rig->subject->object->interp;
-    struct place at = world_walk(rig->world, NULL, interp ? interp : "");
-    const struct object *facts = at.error ? NULL : world_object(rig->world, at.node);
+    struct place at = world_walk(overlay, NULL, loader ? loader : "");
+    const struct object *facts = at.error ? NULL : world_object(overlay, at.node);
     struct object *object;
     struct ldso *ldso;
 
-    if (!facts || !facts->ldso)
+    if (!facts || !facts->ldso || facts->ldso->reads_note == reader)
         return 0;
-    object = arena_memdup(&rig->arena, facts, sizeof(*facts));
-    ldso = arena_memdup(&rig->arena, facts->ldso, sizeof(*ldso));
-    ldso->reads_note = true;
+    object = arena_memdup(arena, facts, sizeof(*facts));
+    ldso = arena_memdup(arena, facts->ldso, sizeof(*ldso));
+    ldso->reads_note = reader;
     object->ldso = ldso;
-    return overlay_object(rig->world, interp, object, err);
+    return overlay_object(overlay, loader, object, err);
+}
+
+/* The program's loader becomes what the policy says that loaders are; of none, the first kind. */
+static int add_reader(struct rig *rig, struct err *err)
+{
+    const struct subject *s = rig->subject;
+
+    return reader_lay(rig->world, s->object->interp,
+                      s->policy->reader ? s->policy->reader : READER_A, &rig->arena, err);
 }
 
 int rig_open(const struct subject *s, const struct edits *edits, bool reader, struct rig *ret_rig,

@@ -68,6 +68,13 @@ MUST_CHECK int rig_start(struct rig *rig, const struct scenario *scenario, size_
 void rig_close(struct rig *rig);
 
 /*
+ * Let a loader of an overlay read resolution notes: its facts there say so. They are the arena's,
+ * which has to outlive the overlay's use. What is no loader stays as it is.
+ */
+MUST_CHECK int reader_lay(struct world *overlay, const char *loader, enum note_reader reader,
+                          struct arena *arena, struct err *err);
+
+/*
  * One start on a rig of its own, which is the run's. `edits` NULL: as built. On failure the run
  * is empty.
  */

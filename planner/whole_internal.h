@@ -45,6 +45,10 @@ struct whole_starts {
     struct world *world;
     struct cpu cpu;
     struct loader *loader; /* NULL: none yet */
+
+    /* Of an overlay: what its loaders are by the policy, and where their facts are kept. */
+    enum note_reader reader; /* READER_NONE: what they are by themselves */
+    struct arena *facts;
 };
 
 /* Start a program with its declared dlopens. */
@@ -66,8 +70,9 @@ struct whole_edited {
 MUST_CHECK int whole_lay(const struct whole_package *package, struct world *overlay,
                          struct arena *arena, struct err *err);
 
-/* The programs of a package, started with its edits. */
-MUST_CHECK int whole_start_own(struct whole_package *package, struct world *world, struct err *err);
+/* The programs of a package, started with its edits by the policy's loaders. */
+MUST_CHECK int whole_start_own(struct whole_package *package, struct world *world,
+                               const struct policy *policy, struct err *err);
 
 /* ---- whole_package.c: one package, planned in a reader's thread */
 

@@ -97,7 +97,7 @@ static int plan_it(struct whole_planned *p, const struct whole_work *work,
     keep_objects(p, &plan);
     r = start_alone(p, &plan, reader->world, err);
     if (r == 0)
-        r = whole_start_own(&p->package, reader->world, err);
+        r = whole_start_own(&p->package, reader->world, work->query->policy, err);
     if (r == 0 && work->query->plans)
         write_plan(p, &plan, work->query->plans == WHOLE_INDENTED);
     return r;

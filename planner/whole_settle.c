@@ -85,7 +85,8 @@ static int start_part(const struct settling *s, struct world *world, struct part
                                           .lay = lay,
                                           .data = &layer};
     struct world *overlay = world_overlay_from(world, &source);
-    struct whole_starts starts = {.world = overlay};
+    struct whole_starts starts = {
+        .world = overlay, .reader = s->query->policy->reader, .facts = &layer.arena};
     int r = 0;
 
     for (size_t i = 0; i < part->n_programs && r == 0; i++) {
@@ -235,7 +236,7 @@ static int take_back_loaded(struct settling *s, struct world *world, const struc
         if (!package || !take_back(s->whole, package, path, w->path))
             continue;
         ++*n_changed;
-        r = whole_start_own(package, world, err);
+        r = whole_start_own(package, world, s->query->policy, err);
     }
     return r;
 }

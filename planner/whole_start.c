@@ -1,4 +1,5 @@
 /* Readers of the index that forget, and starts over their worlds. */
+#include "planner/simulate.h"
 #include "planner/whole_internal.h"
 
 #include <errno.h>
@@ -55,6 +56,19 @@ int whole_reader_next(struct whole_reader *reader, size_t n, struct err *err)
 
 /* ---- starts */
 
+static int add_reader(struct whole_starts *starts, const char *path, struct err *err)
+{
+    const struct object *object;
+    struct place at;
+
+    if (starts->reader == READER_NONE)
+        return 0;
+    at = world_walk(starts->world, NULL, path);
+    object = at.error ? NULL : world_object(starts->world, at.node);
+    return object ? reader_lay(starts->world, object->interp, starts->reader, starts->facts, err)
+                  : 0;
+}
+
 int whole_start(struct whole_starts *starts, const char *cpu, const char *path,
                 struct storm *ret_storm, struct storm *ret_dlopen, struct err *err)
 {
@@ -69,7 +83,8 @@ int whole_start(struct whole_starts *starts, const char *cpu, const char *path,
             return r;
         starts->loader = loader_new(starts->world, &starts->cpu, "/", false);
     }
-    if ((r = loader_run(starts->loader, &start, &scratch, &trace, err)) < 0)
+    if ((r = add_reader(starts, path, err)) < 0 ||
+        (r = loader_run(starts->loader, &start, &scratch, &trace, err)) < 0)
         return r;
     *ret_storm = trace.storm;
     *ret_dlopen = trace.dlopen;
@@ -92,11 +107,13 @@ int whole_lay(const struct whole_package *package, struct world *overlay, struct
     return r;
 }
 
-int whole_start_own(struct whole_package *package, struct world *world, struct err *err)
+int whole_start_own(struct whole_package *package, struct world *world, const struct policy *policy,
+                    struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     CLEANUP(world_closep) struct world *overlay = world_overlay(world);
-    CLEANUP(whole_starts_release) struct whole_starts starts = {.world = overlay};
+    CLEANUP(whole_starts_release)
+    struct whole_starts starts = {.world = overlay, .reader = policy->reader, .facts = &arena};
     int r = whole_lay(package, overlay, &arena, err);
 
     for (size_t i = 0; i < package->n_programs && r == 0; i++) {

@@ -200,9 +200,31 @@ static void without_a_place_for_plans_nothing_is_planned(void **state UNUSED)
     whole_release(&whole);
 }
 
+/* What a note saves a program is saved in every column, if loaders read notes. */
+static void loaders_are_what_the_policy_says(void **state UNUSED)
+{
+    static struct policy_package pin = {
+        .pname = "*", .strategy = "note", .scope = "own", .reason = "for the test"};
+    const struct policy usual = policy;
+    const struct whole_program *user;
+    struct whole whole;
+
+    policy.reader = READER_B;
+    policy.package = &pin;
+    plan(0, &whole);
+    user = program_of(&whole, "user");
+    assert_string_equal(user->strategy, "note");
+    assert_true(user->alone.failed_opens < user->before.failed_opens);
+    assert_int_equal(user->own.failed_opens, user->alone.failed_opens);
+    assert_true(user->whole.failed_opens <= user->own.failed_opens);
+    whole_release(&whole);
+    policy = usual;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loaders_are_what_the_policy_says),
         cmocka_unit_test(what_makes_one_worse_is_taken_back),
         cmocka_unit_test(threads_make_no_difference),
         cmocka_unit_test(without_a_place_for_plans_nothing_is_planned),
