@@ -370,7 +370,8 @@ int subject_init(struct subject *ret_subject, const struct subject_query *query,
         s.farm = s.package ? str_join(arena, s.package, FARM_IN_PACKAGE)
                            : arena_printf(arena, "%.*s" FARM_BESIDE,
                                           (int)(str_base(s.path) - s.path), s.path);
-    plugins_find(&s, &s.dlopens, &s.n_dlopens);
+    if (s.kind == SUBJECT_PROGRAM)
+        plugins_find(s.policy, s.base, s.package, arena, &s.dlopens, &s.n_dlopens);
     if ((r = stage(&s, err)) < 0)
         return r;
     if ((r = find_levels(&s, query->cpu, err)) < 0 || (r = start_all(&s, err)) < 0) {

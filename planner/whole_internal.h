@@ -43,15 +43,17 @@ MUST_CHECK int whole_reader_next(struct whole_reader *reader, size_t n, struct e
 /* Starts over one world; the loader is kept from one to the next. */
 struct whole_starts {
     struct world *world;
+    const struct policy *policy; /* tells of plugins, and what loaders are in an overlay */
+    struct arena *facts;         /* of those loaders; NULL: loaders are what they are */
     struct cpu cpu;
     struct loader *loader; /* NULL: none yet */
-
-    /* Of an overlay: what its loaders are by the policy, and where their facts are kept. */
-    enum note_reader reader; /* READER_NONE: what they are by themselves */
-    struct arena *facts;
 };
 
-/* Start a program with its declared dlopens. */
+/* A program with all its dlopens, declared ones and the policy's, which are kept in `arena`. */
+struct start whole_start_of(const struct policy *policy, struct world *world, const char *path,
+                            struct arena *arena);
+
+/* Start it. */
 MUST_CHECK int whole_start(struct whole_starts *starts, const char *cpu, const char *path,
                            struct storm *ret_storm, struct storm *ret_dlopen, struct err *err);
 void whole_starts_release(struct whole_starts *starts);

@@ -38,9 +38,9 @@ static void keep_objects(struct whole_planned *p, const struct plan *plan)
 
 /* Starts as built, and with the program's own edits, which its plan knows. */
 static int start_alone(struct whole_planned *p, const struct plan *plan, struct world *world,
-                       struct err *err)
+                       const struct policy *policy, struct err *err)
 {
-    CLEANUP(whole_starts_release) struct whole_starts starts = {.world = world};
+    CLEANUP(whole_starts_release) struct whole_starts starts = {.world = world, .policy = policy};
     int r = 0;
 
     for (size_t i = 0; i < p->package.n_programs && r == 0; i++) {
@@ -95,7 +95,7 @@ static int plan_it(struct whole_planned *p, const struct whole_work *work,
     if (r < 0)
         return r == -ENODATA ? 0 : r; /* no loader loads it: no plan, and nothing wrong with it */
     keep_objects(p, &plan);
-    r = start_alone(p, &plan, reader->world, err);
+    r = start_alone(p, &plan, reader->world, work->query->policy, err);
     if (r == 0)
         r = whole_start_own(&p->package, reader->world, work->query->policy, err);
     if (r == 0 && work->query->plans)

@@ -86,7 +86,7 @@ static int start_part(const struct settling *s, struct world *world, struct part
                                           .data = &layer};
     struct world *overlay = world_overlay_from(world, &source);
     struct whole_starts starts = {
-        .world = overlay, .reader = s->query->policy->reader, .facts = &layer.arena};
+        .world = overlay, .policy = s->query->policy, .facts = &layer.arena};
     int r = 0;
 
     for (size_t i = 0; i < part->n_programs && r == 0; i++) {
@@ -218,13 +218,14 @@ static int take_back_loaded(struct settling *s, struct world *world, const struc
 {
     CLEANUP(arena_release) struct arena scratch = {0};
     CLEANUP(loader_freep) struct loader *loader = NULL;
-    const struct start start = {.program = w->path, .declared = true, .record = true};
+    struct start start = whole_start_of(s->query->policy, world, w->path, &scratch);
     struct trace trace;
     struct cpu cpu;
     int r = cpu_find(w->cpu, &cpu, err);
 
     if (r < 0)
         return r;
+    start.record = true;
     loader = loader_new(world, &cpu, "/", false);
     r = loader_run(loader, &start, &scratch, &trace, err);
     for (size_t i = 1; r == 0 && i < trace.n_loaded; i++) {

@@ -1,4 +1,5 @@
 /* Readers of the index that forget, and starts over their worlds. */
+#include "planner/plugins.h"
 #include "planner/simulate.h"
 #include "planner/whole_internal.h"
 
@@ -61,19 +62,32 @@ static int add_reader(struct whole_starts *starts, const char *path, struct err 
     const struct object *object;
     struct place at;
 
-    if (starts->reader == READER_NONE)
+    if (!starts->facts || starts->policy->reader == READER_NONE)
         return 0;
     at = world_walk(starts->world, NULL, path);
     object = at.error ? NULL : world_object(starts->world, at.node);
-    return object ? reader_lay(starts->world, object->interp, starts->reader, starts->facts, err)
+    return object ? reader_lay(starts->world, object->interp, starts->policy->reader, starts->facts,
+                               err)
                   : 0;
+}
+
+struct start whole_start_of(const struct policy *policy, struct world *world, const char *path,
+                            struct arena *arena)
+{
+    struct start start = {.program = path, .declared = true};
+    struct dlopen_call *dlopen;
+
+    plugins_find(policy, world, policy_package(policy, arena, path), arena, &dlopen,
+                 &start.n_dlopens);
+    start.dlopens = dlopen;
+    return start;
 }
 
 int whole_start(struct whole_starts *starts, const char *cpu, const char *path,
                 struct storm *ret_storm, struct storm *ret_dlopen, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
-    const struct start start = {.program = path, .declared = true};
+    const struct start start = whole_start_of(starts->policy, starts->world, path, &scratch);
     struct trace trace;
     int r = 0;
 
@@ -113,7 +127,7 @@ int whole_start_own(struct whole_package *package, struct world *world, const st
     CLEANUP(arena_release) struct arena arena = {0};
     CLEANUP(world_closep) struct world *overlay = world_overlay(world);
     CLEANUP(whole_starts_release)
-    struct whole_starts starts = {.world = overlay, .reader = policy->reader, .facts = &arena};
+    struct whole_starts starts = {.world = overlay, .policy = policy, .facts = &arena};
     int r = whole_lay(package, overlay, &arena, err);
 
     for (size_t i = 0; i < package->n_programs && r == 0; i++) {

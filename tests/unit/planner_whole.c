@@ -221,10 +221,33 @@ static void loaders_are_what_the_policy_says(void **state UNUSED)
     policy = usual;
 }
 
+/* So is what only a policy knows to be dlopened. */
+static void plugins_of_the_policy_count(void **state UNUSED)
+{
+    static const char *plugin[] = {"libnowhere.so"};
+    const struct policy usual = policy;
+
+    for (size_t n = 0; n < 2; n++) {
+        const struct whole_program *user;
+        struct whole whole;
+
+        policy.plugins = plugin;
+        policy.n_plugins = n;
+        plan(0, &whole);
+        user = program_of(&whole, "user");
+        assert_int_equal(user->before_dlopen.failed_opens > 0, n);
+        assert_int_equal(user->own_dlopen.failed_opens > 0, n);
+        assert_int_equal(user->whole_dlopen.failed_opens > 0, n);
+        whole_release(&whole);
+    }
+    policy = usual;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loaders_are_what_the_policy_says),
+        cmocka_unit_test(plugins_of_the_policy_count),
         cmocka_unit_test(what_makes_one_worse_is_taken_back),
         cmocka_unit_test(threads_make_no_difference),
         cmocka_unit_test(without_a_place_for_plans_nothing_is_planned),
