@@ -207,10 +207,12 @@ static int plan_one(struct planning *p, const char *arg, struct err *err)
 static int plan_everything(const struct plan_options *o, const struct policy *policy,
                            struct arena *arena, struct err *err)
 {
+    CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
     const struct whole_query query = {.db = options_db(&o->common, arena),
                                       .policy = policy,
                                       .cpu = o->common.cpu,
                                       .n_threads = 2,
+                                      .progress = &line.progress,
                                       .plans = o->output        ? WHOLE_INDENTED
                                                : o->common.json ? WHOLE_LINES
                                                                 : WHOLE_NO_PLANS};
@@ -219,6 +221,7 @@ static int plan_everything(const struct plan_options *o, const struct policy *po
     struct whole whole;
     int r = whole_plan(&query, &whole, err);
 
+    progress_line_end(&line);
     if (r < 0)
         return command_failed(EXIT_INCOMPLETE, err);
     r = whole_show(&view, &whole, err);

@@ -16,6 +16,7 @@
 struct gathering {
     struct whole_work work;
     struct whole *whole;
+    size_t n_done;
 };
 
 static const char *keep_text(struct whole *whole, const char *text)
@@ -70,7 +71,8 @@ static void *read_package(void *data, void *reader, size_t n)
 
 static int keep(void *data, void *result, struct err *err)
 {
-    struct whole *whole = ((struct gathering *)data)->whole;
+    struct gathering *g = data;
+    struct whole *whole = g->whole;
     struct whole_planned *p = result;
     int r = 0;
 
@@ -78,6 +80,7 @@ static int keep(void *data, void *result, struct err *err)
         r = spill_add(whole->spill, p->text, p->package.len, &p->package.at, err);
     keep_package(whole, p);
     whole_planned_free(p);
+    progress_update(g->work.query->progress, "packages", ++g->n_done, whole->n_packages);
     return r;
 }
 
@@ -88,7 +91,7 @@ static void drop(void *result)
 
 static int plan_packages(struct whole *whole, const struct whole_work *planning, struct err *err)
 {
-    struct gathering g = {*planning, whole};
+    struct gathering g = {.work = *planning, .whole = whole};
     const struct work work = {.data = &g,
                               .reader_open = open_reader,
                               .reader_close = close_reader,

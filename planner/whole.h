@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "base/progress.h"
 #include "planner/package.h"
 
 /* Are plans to be told? None: nothing but numbers is kept. */
@@ -31,6 +32,7 @@ struct whole_query {
     const char *cpu;    /* NULL: the policy's */
     unsigned n_threads; /* 0: in the caller's */
     enum whole_plans plans;
+    struct progress *progress; /* may be NULL */
 };
 
 /* One program's start on the policy's CPU, and its declared dlopens. */

@@ -48,6 +48,7 @@ static struct whole_package *find_package(const struct whole *whole, const char 
 struct settling {
     struct whole *whole;
     const struct whole_query *query;
+    size_t n_started; /* programs, in this round */
 };
 
 struct part {
@@ -146,7 +147,7 @@ static void drop_part(void *result)
 /* The starts of a part become the programs'. */
 static int keep_part(void *data, void *result, struct err *err)
 {
-    const struct settling *s = data;
+    struct settling *s = data;
     const struct whole *whole = s->whole;
     const struct part *part = result;
     const struct whole_program *w = part->program;
@@ -157,6 +158,8 @@ static int keep_part(void *data, void *result, struct err *err)
             whole->package[i].program[k].whole = w->whole;
             whole->package[i].program[k].whole_dlopen = w->whole_dlopen;
         }
+    s->n_started += part->n_programs;
+    progress_update(s->query->progress, "all starts", s->n_started, whole->n_programs);
     drop_part(result);
     return r;
 }
@@ -182,6 +185,7 @@ static int start_all(struct settling *s, struct err *err)
                               .write = keep_part,
                               .drop = drop_part};
 
+    s->n_started = 0;
     return work_run(&work, (s->whole->n_packages + PART - 1) / PART, s->query->n_threads, err);
 }
 
@@ -262,7 +266,7 @@ static int take_back_worse(struct settling *s, struct whole_reader *reader, size
 int whole_settle(struct whole *whole, const struct whole_query *query, struct err *err)
 {
     CLEANUP(whole_reader_closep) struct whole_reader *reader = whole_reader_open(query->db);
-    struct settling s = {whole, query};
+    struct settling s = {.whole = whole, .query = query};
     size_t n_changed = 1;
     int r = start_all(&s, err);
 
