@@ -41,6 +41,14 @@ static const struct flag rows[] = {
     {0},
 };
 
+/* What is about one start; of all programs of an index none is started otherwise than the others. */
+static bool about_one(const struct plan_options *o)
+{
+    const struct options *c = &o->common;
+
+    return o->explain || c->root || c->cwd || c->has_uid || c->n_env || c->n_dlopens;
+}
+
 static int check(void *into, struct err *err)
 {
     const struct plan_options *o = into;
@@ -49,6 +57,10 @@ static int check(void *into, struct err *err)
         return err_set(err, EINVAL, "which program or package?");
     if (o->common.n_args && o->all)
         return err_set(err, EINVAL, "--all takes no programs");
+    if (o->all && about_one(o))
+        return err_set(err, EINVAL,
+                       "--all starts all alike: not with --explain, --root, --env, --cwd, --uid or "
+                       "--dlopen NAME");
     if (o->output && o->common.n_args > 1)
         return err_set(err, EINVAL, "-o takes the plan of one package");
     return 0;

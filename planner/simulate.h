@@ -56,8 +56,8 @@ struct run {
 };
 
 /*
- * `edits` NULL: as built. `reader`: the program's loader reads resolution notes, whatever it does
- * by itself. On failure the rig is empty.
+ * `edits` NULL: as built. `reader`: the program's loader reads resolution notes, whatever it does by
+ * itself: of the policy's kind, else of the first. On failure the rig is empty.
  */
 MUST_CHECK int rig_open(const struct subject *subject, const struct edits *edits, bool reader,
                         struct rig *ret_rig, struct err *err);
