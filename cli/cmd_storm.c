@@ -8,7 +8,6 @@
 #include "cli/follow.h"
 #include "cli/places.h"
 #include "cli/storm_text.h"
-#include "loader/world_index.h"
 #include "scanner/index.h"
 #include "scanner/origin.h"
 
@@ -190,24 +189,27 @@ static void remember(const struct gathering *g, const struct storm_key *key,
 }
 
 /* Every program of the index, its own file: a wrapper is a program too. */
-static void compute_all(struct gathering *g, struct places *places,
-                        const struct indexed_program *program, size_t n)
+static int compute_all(struct gathering *g, struct places *places,
+                       const struct indexed_program *program, size_t n, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
+    int r = 0;
 
     g->row = arena_calloc(g->arena, n, sizeof(*g->row));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && r == 0; i++) {
         const struct start start = options_start(&g->options->common, program[i].path);
         struct trace trace = {0};
-        struct err err = {0};
+        struct err why = {0};
 
-        if (loader_run(places->index.loader, &start, &scratch, &trace, &err) < 0)
-            skip(g, program[i].path, &err);
+        if (loader_run(places->index.loader, &start, &scratch, &trace, &why) < 0)
+            skip(g, program[i].path, &why);
         else
             g->row[g->n_rows++] = keep_row(g, program[i].path, &trace);
         arena_release(&scratch);
         progress_update(&g->line.progress, "programs", i + 1, n);
+        r = setting_trim(&places->index, err);
     }
+    return r;
 }
 
 static int gather_all(struct gathering *g, struct places *places, struct err *err)
@@ -224,13 +226,10 @@ static int gather_all(struct gathering *g, struct places *places, struct err *er
         return r;
     r = storm_programs(places->db, g->arena, &program, &n, err);
     if (r == 0)
-        r = world_index_load(places->index.world, err);
-    if (r < 0)
-        return r;
-    compute_all(g, places, program, n);
-    if (g->n_rows == n)
+        r = compute_all(g, places, program, n, err);
+    if (r == 0 && g->n_rows == n)
         remember(g, &key, program);
-    return 0;
+    return r;
 }
 
 /* Whom to tell about the worst. */

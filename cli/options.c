@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include "base/str.h"
+#include "loader/world_index.h"
 #include "planner/cost.h"
 
 #include <errno.h>
@@ -9,6 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/*
+ * Bytes that a setting over an index holds before it starts anew: two thousand programs of a store
+ * whose programs are like each other, and little enough for what is looked at often to stay in the
+ * processor's cache.
+ */
+enum { HELD_MAX = 16 * 1024 * 1024 };
 
 /* NAME[@OBJECT]: names of libraries hold no '@', so the last one parts. */
 int options_dlopen(void *into, const char *text, struct arena *arena, struct err *err)
@@ -183,6 +191,18 @@ int setting_index(const struct options *options, struct world *world, struct set
         return r;
     }
     return setting_make(&setting, ret_setting);
+}
+
+int setting_trim(struct setting *setting, struct err *err)
+{
+    int r;
+
+    if (world_held(setting->world) + loader_held(setting->loader) <= HELD_MAX)
+        return 0;
+    loader_free(setting->loader);
+    r = world_index_anew(&setting->world, err);
+    setting->loader = loader_new(setting->world, &setting->cpu, setting->cwd, false);
+    return r;
 }
 
 void setting_release(struct setting *setting)

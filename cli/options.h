@@ -88,6 +88,13 @@ MUST_CHECK int setting_live(const struct options *options, struct setting *ret_s
 /* Over `world` (taken, also on failure), which shows an index. */
 MUST_CHECK int setting_index(const struct options *options, struct world *world,
                              struct setting *ret_setting, struct err *err);
+
+/*
+ * Of such a setting: forget what it has fetched, once that is much. For a look at all programs,
+ * between two of them: it takes no more memory for many than for some. On failure nothing has
+ * changed.
+ */
+MUST_CHECK int setting_trim(struct setting *setting, struct err *err);
 void setting_release(struct setting *setting);
 
 /* A start of `program` with the options' environment and dlopens; borrowed from them. */

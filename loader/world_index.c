@@ -12,8 +12,6 @@
 static const char STORES[] = "SELECT id, path, whole FROM store";
 static const char PACKAGE[] = "SELECT id, state, kind, target, objects FROM package "
                               "WHERE store = ? AND base = ?";
-static const char ALL_PACKAGES[] =
-    "SELECT id, state, kind, target, objects, base FROM package WHERE store = ?";
 static const char PACKAGES[] = "SELECT base FROM package WHERE store = ? AND state <> 'gone'";
 static const char INODES_BETWEEN[] =
     "SELECT object, dev, ino FROM inode WHERE object BETWEEN ?1 AND ?2";
@@ -308,7 +306,6 @@ static void index_world_close(struct world *world)
     free(iw->name.text);
     free(iw->search_dir.text);
     free(iw->run_path.text);
-    free(iw->loaded);
     free(iw);
 }
 
@@ -448,56 +445,4 @@ int world_index_anew(struct world **world, struct err *err)
     world_close(*world);
     *world = iw->world;
     return 0;
-}
-
-/* ---- everything at once */
-
-/* The packages of a store become what is known of its directory. */
-static int load_packages(struct index_world *iw, struct node *store)
-{
-    struct stmt *s = prepare(iw, ALL_PACKAGES);
-    int r;
-
-    if (!s)
-        return -EIO;
-    stmt_bind_int(s, 1, shown(store)->id);
-    while ((r = stmt_step(s, &iw->err)) > 0) {
-        const struct name *name = intern(iw->world->names, stmt_text(s, 5));
-        struct node node = {.parent = store, .name = name}, *known = NULL;
-        const int error = show_package(iw, s, &node);
-
-        if (error == 0)
-            known = arena_memdup(iw->world->arena, &node, sizeof(node));
-        world_remember(iw->world, store, name, known, -error);
-    }
-    return r;
-}
-
-static int load_stores(struct index_world *iw, struct node *node)
-{
-    struct shown_dir *dir = shown(node);
-    int r = 0;
-
-    if (dir->kind == STORE)
-        return load_packages(iw, node);
-    for (const struct shown_dir *c = dir->child; c && r == 0; c = c->next) {
-        struct node *child = world_child(iw->world, node, intern(iw->world->names, c->name));
-
-        r = load_stores(iw, child);
-    }
-    return r;
-}
-
-int world_index_load(struct world *world, struct err *err)
-{
-    struct index_world *iw = world->data;
-    int r = index_world_load_texts(iw);
-
-    if (r == 0)
-        r = shown_dirs_load(iw);
-    if (r == 0)
-        r = load_stores(iw, world->root);
-    if (r < 0)
-        *err = iw->err;
-    return r;
 }

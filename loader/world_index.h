@@ -5,8 +5,9 @@
  *	...
  *	world_close(world);	(before the database)
  *
- * Rows are fetched when they are first asked for, so a look at one program costs little; for a look
- * at all of them they can be read in one pass. Outside the indexed stores, and in directories that
+ * Rows are fetched when they are first asked for, so a look at one program costs little, and a look
+ * at all of them needs little memory when it starts anew now and then: programs that were scanned
+ * one after the other have most in common. Outside the indexed stores, and in directories that
  * nothing searches, the world answers "not covered", which callers take for absent and say so.
  *
  * Of every object the facts that decide a start are there. The rest (imports, versions, layout,
@@ -30,12 +31,6 @@ MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world *
  * it. On failure the old one stays.
  */
 MUST_CHECK int world_index_anew(struct world **world, struct err *err);
-
-/*
- * Read packages, directories and texts at once, for a look at all programs: several times cheaper
- * than asking for each. Before the world is asked for anything.
- */
-MUST_CHECK int world_index_load(struct world *world, struct err *err);
 
 /* Call `each` with the path of every program of the index, in the order of its scan. */
 MUST_CHECK int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,

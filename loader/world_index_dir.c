@@ -11,9 +11,6 @@
 
 static const char DIRECTORY[] =
     "SELECT first_object, entries, packed FROM directory WHERE package = ? AND path = ?";
-static const char DIRECTORIES[] =
-    "SELECT first_object, entries, packed, package, path FROM directory";
-static const char MAX_DIRECTORY[] = "SELECT max(id) FROM directory";
 
 /* ---- the table of one */
 
@@ -99,67 +96,21 @@ int shown_dir_fetch(struct index_world *iw, struct shown_dir *dir)
 {
     int r;
 
-    if (dir->ready)
+    if (dir->fetched)
         return 0;
-    if (!dir->entries && !iw->loaded && (r = fetch_row(iw, dir)) < 0)
+    if ((r = fetch_row(iw, dir)) < 0)
         return r;
-    dir->ready = true;
+    dir->fetched = true;
     if (dir->entries)
         build_slots(iw, dir);
     return 0;
 }
 
-/* ---- all of them */
-
-static struct shown_dir **loaded_slot(const struct index_world *iw, int64_t package,
-                                      const char *path)
-{
-    size_t at = intern_hash(path, strlen(path)) ^ (uint64_t)package * 0x9e3779b97f4a7c15u;
-
-    for (at ^= at >> 32;; at++) {
-        struct shown_dir **slot = &iw->loaded[at & iw->loaded_mask];
-
-        if (!*slot || ((*slot)->id == package && strcmp((*slot)->path, path) == 0))
-            return slot;
-    }
-}
-
-static struct shown_dir *new_below(struct index_world *iw, int64_t package, const char *path)
+struct shown_dir *shown_dir_below(struct index_world *iw, int64_t package, const char *path)
 {
     struct shown_dir *dir = arena_alloc(iw->world->arena, sizeof(*dir));
 
     *dir = (struct shown_dir){.kind = BELOW, .id = package, .path = path};
     memset(&dir->names, 0xff, sizeof(dir->names));
     return dir;
-}
-
-struct shown_dir *shown_dir_below(struct index_world *iw, int64_t package, const char *path)
-{
-    struct shown_dir *dir = iw->loaded ? *loaded_slot(iw, package, path) : NULL;
-
-    return dir ? dir : new_below(iw, package, path);
-}
-
-int shown_dirs_load(struct index_world *iw)
-{
-    struct stmt *s = db_prepare(iw->db, DIRECTORIES, &iw->err);
-    size_t n = 0;
-    int r = index_world_max(iw, MAX_DIRECTORY, &n);
-
-    if (r < 0 || !s)
-        return -EIO;
-    iw->loaded_mask = 1;
-    while (iw->loaded_mask < n * 2)
-        iw->loaded_mask = iw->loaded_mask * 2 + 1;
-    iw->loaded = calloc(iw->loaded_mask + 1, sizeof(struct shown_dir *));
-    if (!iw->loaded)
-        abort();
-    while ((r = stmt_step(s, &iw->err)) > 0) {
-        const char *path = arena_strdup(iw->world->arena, stmt_text(s, 4));
-        struct shown_dir *dir = new_below(iw, stmt_int(s, 3), path);
-
-        read_row(iw, s, dir);
-        *loaded_slot(iw, dir->id, path) = dir;
-    }
-    return r;
 }

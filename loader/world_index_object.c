@@ -140,21 +140,6 @@ int index_world_texts(struct index_world *iw)
     return r;
 }
 
-static int load_texts(struct index_world *iw, struct texts *texts)
-{
-    texts->together = (int64_t)texts->n;
-    return fetch_texts(iw, texts, 0) ? 0 : -EIO;
-}
-
-int index_world_load_texts(struct index_world *iw)
-{
-    int r = load_texts(iw, &iw->name);
-
-    if (r == 0)
-        r = load_texts(iw, &iw->search_dir);
-    return r < 0 ? r : load_texts(iw, &iw->run_path);
-}
-
 /* ---- what is packed */
 
 static const char *copy(struct index_world *iw, const char *text)

@@ -37,7 +37,7 @@ struct shown_dir {
     bool whole; /* STORE: everything in it is indexed */
 
     const char *path;    /* BELOW: in the package */
-    bool ready;          /* `entries` and all below are as they stay */
+    bool fetched;        /* `entries` and all below are as they stay */
     const char *entries; /* NULL: not kept by the scan */
     size_t size;
     const unsigned char *packed; /* its objects, in the order of entries */
@@ -45,7 +45,7 @@ struct shown_dir {
     struct slot *slot; /* the entries by name: open addressing, at most half full */
     uint32_t mask;
     int64_t first_object;
-    struct name_filter names; /* BELOW: everything, until it is ready */
+    struct name_filter names; /* BELOW: everything, until it is fetched */
 };
 
 /* An entry: where it stands, how many objects stand before it, where the next is packed. */
@@ -66,10 +66,6 @@ struct index_world {
     bool *asked;
     size_t n_objects; /* ids are below */
 
-    /* Everything that is there, once it was loaded: open addressing. NULL: rows are fetched. */
-    struct shown_dir **loaded;
-    size_t loaded_mask;
-
     struct err err; /* the first thing that went wrong inside */
 };
 
@@ -79,24 +75,20 @@ struct index_world {
  */
 const struct object *index_world_object(struct index_world *iw, int64_t id, struct packed packed);
 
-/* Make the three kinds of texts ready; then, or not, read all of them. */
+/* Make the three kinds of texts ready. */
 MUST_CHECK int index_world_texts(struct index_world *iw);
-MUST_CHECK int index_world_load_texts(struct index_world *iw);
 
 /* The largest id: of `sql` ("SELECT max(id) ..."). */
 MUST_CHECK int index_world_max(struct index_world *iw, const char *sql, size_t *ret_n);
 
 /* ---- world_index_dir.c */
 
-/* The directory `path` of a package; the path is kept. */
+/* The directory `path` of a package; the path is borrowed. */
 struct shown_dir *shown_dir_below(struct index_world *iw, int64_t package, const char *path);
 
-/* Make it ready. 0 or -errno; its entries stay NULL when the index does not have it. */
+/* Have it fetched. 0 or -errno; its entries stay NULL when the index does not have it. */
 MUST_CHECK int shown_dir_fetch(struct index_world *iw, struct shown_dir *dir);
 
 /* The entry `name` of a directory that has entries; NULL: there is none. */
 const struct slot *shown_dir_find(const struct shown_dir *dir, const struct name *name,
                                   struct entry *ret_entry);
-
-/* Read the rows of all directories. */
-MUST_CHECK int shown_dirs_load(struct index_world *iw);

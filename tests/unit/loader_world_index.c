@@ -38,17 +38,6 @@ static int set_up(void **state)
     return 0;
 }
 
-static int set_up_loaded(void **state)
-{
-    const struct fixture *f;
-    struct err err;
-
-    if (set_up(state) < 0)
-        return -1;
-    f = *state;
-    return world_index_load(f->index, &err);
-}
-
 static int set_up_anew(void **state)
 {
     struct fixture *f;
@@ -420,7 +409,6 @@ int main(void)
     const struct CMUnitTest last[] = {cmocka_unit_test(a_moment_outlives_its_world)};
 
     return cmocka_run_group_tests_name("row by row", tests, set_up, tear_down) +
-           cmocka_run_group_tests_name("loaded at once", tests, set_up_loaded, tear_down) +
            cmocka_run_group_tests_name("in place of another", tests, set_up_anew, tear_down) +
            cmocka_run_group_tests_name("moments", last, set_up, tear_down);
 }
