@@ -106,8 +106,12 @@ static int open_one(const char *path, struct view **ret_view, struct err *err)
     if (!view)
         abort();
     r = db_open(path, DB_READ, &view->db, err);
-    if (r == 0) /* a file that is cut while it is mapped would end the process */
-        r = db_exec(view->db, "PRAGMA mmap_size = 0; PRAGMA cache_size = -8192", err);
+    /*
+     * A file that is cut while it is mapped would end the process. 32 MiB of pages are kept: some
+     * hundred packages of a large store lie on 8, and reading one again costs more than its rows.
+     */
+    if (r == 0)
+        r = db_exec(view->db, "PRAGMA mmap_size = 0; PRAGMA cache_size = -32768", err);
     if (r == 0)
         r = world_index(view->db, WORLD_EVERYTHING, &view->world, err);
     if (r == 0) /* within the world's transaction: the moment is the world's */
