@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "linter/finding.h"
 #include "loader/storm.h"
-#include "scanner/origin.h"
+#include "scanner/maintainer.h"
 
 #define AUDIT_SCHEMA "stormlint-audit/1"
 
@@ -72,7 +72,8 @@ struct audit {
     size_t n_unasked;
     int64_t model;
     uint32_t probe_budget;
-    bool incomplete; /* something could not be read */
+    bool incomplete;        /* something could not be read */
+    const char *maintainer; /* only what this one maintains is left of it; NULL: all is there */
 
     struct audit_package *package;
     size_t n_packages;
@@ -98,6 +99,19 @@ MUST_CHECK int audit_read_plans(const char *path,
                                 struct err *err);
 /* Does the file begin like an audit? */
 bool audit_is_one(const char *path);
+
+/* ---- audit_own.c */
+
+/*
+ * Leave in an audit, and in another that it is compared with (NULL: none), the packages that are
+ * `whose` name's, and what is about them. Of the two, what is the name's in one stays in both, by
+ * its key: what changed hands, or was not known to be anybody's, is neither new nor gone. Not so
+ * where several packages of one key are several people's. All packages are seen. Lists are the
+ * maintainer's arena's; without a name nothing changes.
+ */
+void audit_keep_own(struct maintainer *whose, struct audit *audit, struct audit *other);
+
+/* ---- audit.c */
 
 /* Failed opens and stats of all programs. */
 uint64_t audit_failed(const struct audit *audit);

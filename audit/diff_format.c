@@ -91,6 +91,8 @@ int diff_json(const struct diff *diff, FILE *to, struct err *err)
     int r;
 
     json_put_text(out, "schema", "stormlint-diff/1");
+    if (diff->b->maintainer)
+        json_put_text(out, "maintainer", diff->b->maintainer);
     json_put(out, "a", side_json(diff->a));
     json_put(out, "b", side_json(diff->b));
     for (enum change c = 0; c < N_CHANGES; c++)
@@ -116,6 +118,8 @@ int diff_json(const struct diff *diff, FILE *to, struct err *err)
 static void text_totals(const struct diff *d, FILE *to, struct arena *arena)
 {
     fprintf(to, "%s -> %s\n", str_escape(arena, d->a->name), str_escape(arena, d->b->name));
+    if (d->b->maintainer)
+        fprintf(to, "only what '%s' maintains\n", str_escape(arena, d->b->maintainer));
     if (strcmp(d->a->cpu, d->b->cpu) != 0)
         fprintf(to, "on different CPUs (%s, %s): calls cannot be compared\n",
                 str_escape(arena, d->a->cpu), str_escape(arena, d->b->cpu));
@@ -236,12 +240,9 @@ static const char *whom(const struct origin *origin, struct arena *arena)
     struct str out = {.arena = arena};
 
     str_add(&out, "");
-    for (size_t i = 0; origin && i < origin->n_maintainers; i++) {
-        const char *name = code(origin->maintainer[i], arena), *address = strstr(name, " <");
-
-        str_printf(&out, "%s`%.*s`", i ? ", " : " of ",
-                   (int)(address ? address - name : (ptrdiff_t)strlen(name)), name);
-    }
+    for (size_t i = 0; origin && i < origin->n_maintainers; i++)
+        str_printf(&out, "%s`%s`", i ? ", " : " of ",
+                   code(maintainer_name(origin->maintainer[i], arena), arena));
     return out.text;
 }
 
@@ -305,6 +306,8 @@ void diff_markdown(const struct diff *diff, FILE *to, struct arena *arena)
     fprintf(to, "**stormlint**: failed calls at start %llu → %llu (%+lld), in %zu programs",
             (unsigned long long)before, (unsigned long long)after,
             (long long)after - (long long)before, diff->b->n_programs);
+    if (diff->b->maintainer)
+        fprintf(to, " that `%s` maintains", code(diff->b->maintainer, arena));
     for (enum change c = 0; c < CHANGE_ADDED; c++)
         if (diff->count[c])
             fprintf(to, "; %zu %s", diff->count[c], change_words(c, diff->count[c]));

@@ -114,15 +114,43 @@ static int write_sarif(const struct report *report, FILE *to, struct err *err)
     return format_sarif(&lint, to, err);
 }
 
+struct planned {
+    const struct audit *audit;
+    FILE *to;
+};
+
+/* Is it about a package that is left in the audit? */
+static bool is_wanted(const struct audit *audit, const json_t *plan)
+{
+    const json_t *key = json_object_get(plan, "key");
+    const char *version = json_string_value(json_object_get(key, "version"));
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const char *name =
+        arena_printf(&scratch, "%s.%s", json_string_value(json_object_get(key, "pname")),
+                     json_string_value(json_object_get(key, "output")));
+
+    for (size_t i = 0; i < audit->n_packages; i++)
+        if (!strcmp(audit->package[i].key, name) &&
+            !strcmp(audit->package[i].version, version ? version : ""))
+            return true;
+    return false;
+}
+
 static int print_plan(void *data, json_t *plan, struct err *err)
 {
-    return json_print(plan, data, false, err);
+    const struct planned *p = data;
+
+    if (p->audit->maintainer && !is_wanted(p->audit, plan))
+        return 0;
+    return json_print(plan, p->to, false, err);
 }
 
 /* One plan a line, as `stormlint plan --all --json` prints them. */
 static int write_plan(const struct report *report, FILE *to, struct err *err)
 {
-    return audit_read_plans(report->file, print_plan, to, err);
+    struct planned planned = {report->audit, to};
+
+    return audit_read_plans(report->file, print_plan, &planned, err);
 }
 
 static int copy_audit(const struct report *report, FILE *to, struct err *err)

@@ -2,7 +2,7 @@
  * Reports: a directory that a person, a CI system and Hydra can read (docs/audits.md).
  *
  *	index.html			one page without scripts, below 2 MB
- *	audit.ndjson			the audit itself
+ *	audit.ndjson			the audit itself, the whole of it
  *	audit.sarif.json		its findings
  *	plan.json			the plans of its packages, one a line
  *	nix-support/hydra-build-products, hydra-metrics, failed (when over the budget)

@@ -98,6 +98,8 @@ static void print_head(const struct report *r, FILE *to)
         fprintf(to, ", planned by the policy '%s'", html(r, a->policy));
     for (size_t i = 0; i < a->n_roots; i++)
         fprintf(to, "%s<code>%s</code>", i ? ", " : "; closure of ", html(r, a->root[i]));
+    if (a->maintainer)
+        fprintf(to, "; only what '%s' maintains", html(r, a->maintainer));
     fputs("</p>\n", to);
     if (a->incomplete)
         fputs("<p class=\"over\">Something could not be read: what follows is not the whole "

@@ -3,6 +3,7 @@
  */
 #include "audit/diff.h"
 #include "cli/diffing.h"
+#include "cli/whose.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum diff_form { FORM_TEXT, FORM_JSON, FORM_MARKDOWN };
 
 struct diff_arguments {
     struct diff_limits limits;
+    struct maintainer whose;
     enum diff_form form;
     const char **file;
     size_t n_files;
@@ -39,6 +41,7 @@ static const struct flag rows[] = {
     {"format", "FORMAT", "text, json or markdown (for pull requests); default: text",
      CALL(take_format)},
     {"json", NULL, "The same as --format json", CALL(take_json)},
+    {ROWS(struct diff_arguments, whose, whose_rows)},
     {ROWS(struct diff_arguments, limits, diffing_rows)},
     {NULL, "A B", NULL, LIST(struct diff_arguments, file, n_files)},
     {0},
@@ -60,13 +63,14 @@ static const struct flags flags = {
     .doc = "Compare two audits: new offenders, what got worse and better, new and fixed findings, "
            "packages.\v"
            "Programs and findings are matched by keys without hashes. "
-           "Exit code: 0, within the budget; 1, over it; 3, an audit cannot be read, or is cut "
-           "off.",
+           "With --maintainer it is as if nothing else were in them: totals and the budget are of "
+           "that. Exit code: 0, within the budget; 1, over it; 3, an audit cannot be read, or is "
+           "cut off, or nobody of --maintainer's NAME is known.",
 };
 
 static int compare(void *into, struct arena *arena, struct err *err)
 {
-    const struct diff_arguments *a = into;
+    struct diff_arguments *a = into;
     struct audit before, after;
     struct diff diff;
     int r = audit_read(a->file[0], arena, &before, err);
@@ -75,6 +79,8 @@ static int compare(void *into, struct arena *arena, struct err *err)
         r = audit_read(a->file[1], arena, &after, err);
     if (r < 0)
         return command_failed(EXIT_INCOMPLETE, err);
+    a->whose.arena = arena;
+    audit_keep_own(&a->whose, &before, &after);
     diff_make(&before, &after, &a->limits, arena, &diff);
     if (a->form == FORM_JSON)
         r = diff_json(&diff, stdout, err);
@@ -86,7 +92,7 @@ static int compare(void *into, struct arena *arena, struct err *err)
         return command_failed(EXIT_FAILED, err);
     if (before.incomplete || after.incomplete)
         return EXIT_INCOMPLETE;
-    return diff.n_over ? EXIT_FINDINGS : EXIT_FINE;
+    return whose_code(&a->whose, a->whose.n_own, diff.n_over ? EXIT_FINDINGS : EXIT_FINE);
 }
 
 static int run(int argc, char **argv)

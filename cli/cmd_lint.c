@@ -3,12 +3,14 @@
  */
 #include "cli/lint_text.h"
 #include "cli/linting.h"
+#include "cli/whose.h"
 
 #include <errno.h>
 #include <string.h>
 
 struct lint_arguments {
     struct options common;
+    struct maintainer whose;
     const struct format *format; /* NULL: text */
     enum severity fail_on;
     bool never_fail;
@@ -85,6 +87,7 @@ static const struct flag rows[] = {
      INTO(struct lint_arguments, suppressions)},
     {"probe-budget", "N", "Failed opens that a start may make (default: 200)",
      INTO(struct lint_arguments, budget), .min = 1},
+    {ROWS(struct lint_arguments, whose, whose_rows)},
     {ROWS(struct lint_arguments, common, linting_rows)},
     {0},
 };
@@ -92,11 +95,13 @@ static const struct flag rows[] = {
 static const struct flags flags = {
     .row = rows,
     .args = "[PATH...]",
-    .doc = "Find what is wrong with the ELF files of a closure: run paths, sonames, versions, "
-           "notes, farms, and starts that cost too much.\v"
-           "A PATH is a file, a package or a directory, read as it is; with --db, or without a "
-           "slash, it is looked up in the index. Without PATH the whole index is linted. "
-           "Exit code: 0, nothing from --fail-on on; 1, findings; 3, something could not be read.",
+    .doc =
+        "Find what is wrong with the ELF files of a closure: run paths, sonames, versions, "
+        "notes, farms, and starts that cost too much.\v"
+        "A PATH is a file, a package or a directory, read as it is; with --db, or without a "
+        "slash, it is looked up in the index. Without PATH the whole index is linted. "
+        "Exit code: 0, nothing from --fail-on on; 1, findings; 3, something could not be read, or "
+        "nobody of --maintainer's NAME is known.",
 };
 
 static int explain(const char *name, struct err *err)
@@ -107,6 +112,16 @@ static int explain(const char *name, struct err *err)
         return err_set(err, EINVAL, "there is no rule '%s'; 'stormlint rules' lists them", name);
     fputs(rule_page(rule), stdout);
     return EXIT_FINE;
+}
+
+/* Everything was linted: findings follow from starts of others, too. */
+static void keep_own(struct lint_arguments *a, const struct closure *closure,
+                     struct lint_result *result)
+{
+    for (size_t i = 0; i < closure->n_packages; i++)
+        if (closure->package[i]->selected)
+            maintainer_see(&a->whose, closure->package[i]->origin);
+    findings_keep_own(&result->findings, &a->whose);
 }
 
 /* Suppressions, then the baseline. */
@@ -170,7 +185,13 @@ static int lint(void *into, struct arena *arena, struct err *err)
     progress_line_end(&line);
     if (r == 0)
         r = judge(a, &result, &suppressions, arena, err);
-    return r < 0 ? r : print(a, &result, &suppressions, arena, err);
+    if (r < 0)
+        return r;
+    a->whose.arena = arena;
+    if (a->whose.name)
+        keep_own(a, &linting.closure, &result);
+    r = print(a, &result, &suppressions, arena, err);
+    return r < 0 ? r : whose_code(&a->whose, result.findings.n, r);
 }
 
 static int run(int argc, char **argv)

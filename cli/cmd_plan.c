@@ -5,6 +5,7 @@
 #include "cli/places.h"
 #include "cli/plan_text.h"
 #include "cli/whole_text.h"
+#include "cli/whose.h"
 #include "linter/danger_file.h"
 #include "loader/world_index.h"
 #include "planner/plan_json.h"
@@ -14,6 +15,7 @@
 
 struct plan_options {
     struct options common;
+    struct maintainer whose;
     const char *policy; /* --policy; NULL: the default */
     const char *output; /* -o; NULL: stdout */
     const char *rules;  /* --rules; NULL: none besides the table's */
@@ -32,6 +34,7 @@ static const struct flag rows[] = {
      INTO(struct plan_options, output), .letter = 'o'},
     {"all", NULL, "Plan every package of the index, and every start with all of it",
      INTO(struct plan_options, all)},
+    {ROWS(struct plan_options, whose, whose_rows)},
     {ROWS(struct plan_options, probe_us, probe_cost_rows)},
     {"explain", NULL, "Every criterion with its evidence, every edit in full",
      INTO(struct plan_options, explain)},
@@ -57,6 +60,8 @@ static int check(void *into, struct err *err)
         return err_set(err, EINVAL, "which program or package?");
     if (o->common.n_args && o->all)
         return err_set(err, EINVAL, "--all takes no programs");
+    if (o->whose.name && !o->all)
+        return err_set(err, EINVAL, "--maintainer goes with --all");
     if (o->all && about_one(o))
         return err_set(err, EINVAL,
                        "--all starts all alike: not with --explain, --root, --env, --cwd, --uid or "
@@ -77,7 +82,7 @@ static const struct flags flags = {
         "What has a slash is read as it is now; a bare name is looked up in the index. "
         "Numbers are those of the policy's CPU (--cpu, else x86-64-v3) and checked on "
         "x86-64-v1 to v4. Nothing is changed. Exit code: 0, planned; 3, something could not be "
-        "read.",
+        "read, or nobody of --maintainer's NAME is known.",
 };
 
 static int write_plan(const struct plan *plan, const char *path, struct arena *arena,
@@ -216,29 +221,40 @@ static int plan_one(struct planning *p, const char *arg, struct err *err)
 }
 
 /* Every package of the index. */
-static int plan_everything(const struct plan_options *o, const struct policy *policy,
-                           struct arena *arena, struct err *err)
+static int plan_everything(struct plan_options *o, const struct policy *policy, struct arena *arena,
+                           struct err *err)
 {
     CLEANUP(progress_line_end) struct progress_line line = progress_line(stderr);
     const struct whole_query query = {.db = options_db(&o->common, arena),
                                       .policy = policy,
                                       .cpu = o->common.cpu,
+                                      .whose = o->whose.name ? &o->whose : NULL,
                                       .n_threads = 2,
                                       .progress = &line.progress,
                                       .plans = o->output        ? WHOLE_INDENTED
                                                : o->common.json ? WHOLE_LINES
                                                                 : WHOLE_NO_PLANS};
-    struct whole_view view = {
-        .to = stdout, .json = o->common.json, .output = o->output, .probe_us = o->probe_us};
+    struct whole_view view = {.to = stdout,
+                              .json = o->common.json,
+                              .output = o->output,
+                              .probe_us = o->probe_us,
+                              .whose = &o->whose};
     struct whole whole;
-    int r = whole_plan(&query, &whole, err);
+    size_t n;
+    int r;
+
+    o->whose.arena = arena;
+    r = whole_plan(&query, &whole, err);
 
     progress_line_end(&line);
     if (r < 0)
         return command_failed(EXIT_INCOMPLETE, err);
-    r = whole_show(&view, &whole, err);
+    n = whole.n_packages;
+    r = n || !o->whose.name ? whole_show(&view, &whole, err) : 0;
     whole_release(&whole);
-    return r < 0 ? command_failed(EXIT_FAILED, err) : view.n_problems ? EXIT_INCOMPLETE : EXIT_FINE;
+    if (r < 0)
+        return command_failed(EXIT_FAILED, err);
+    return whose_code(&o->whose, n, view.n_problems ? EXIT_INCOMPLETE : EXIT_FINE);
 }
 
 static int read_policy(const struct plan_options *o, struct arena *arena, struct policy *policy,

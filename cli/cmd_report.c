@@ -3,11 +3,13 @@
  */
 #include "audit/report.h"
 #include "cli/diffing.h"
+#include "cli/whose.h"
 
 #include <errno.h>
 
 struct report_arguments {
     struct diff_limits limits;
+    struct maintainer whose;
     struct report_limits alone;
     const char **audit, *against, *dir;
     size_t n_audits;
@@ -21,6 +23,7 @@ static const struct flag rows[] = {
     {"max-offenders", "N", "Budget: programs over the audit's --probe-budget (default: any)",
      INTO(struct report_arguments, alone.max_offenders),
      .given = offsetof(struct report_arguments, alone.limits_offenders)},
+    {ROWS(struct report_arguments, whose, whose_rows)},
     {ROWS(struct report_arguments, limits, diffing_rows)},
     {NULL, "AUDIT", NULL, LIST(struct report_arguments, audit, n_audits)},
     {0},
@@ -46,8 +49,9 @@ static const struct flags flags = {
            "It is over the budget when the differences to --against are (see 'stormlint diff'), "
            "or without that, when there are findings from --fail-on on, or more programs than "
            "--max-offenders over the budget of failed opens. "
-           "Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an audit "
-           "cannot be read.",
+           "With --maintainer it is as if nothing else were in the audits, but audit.ndjson is "
+           "the whole. Exit code: 0; 1, over the budget (nix-support/failed is there, too); 3, an "
+           "audit cannot be read, or nobody of --maintainer's NAME is known.",
 };
 
 static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSED)
@@ -57,7 +61,7 @@ static int nothing(void *data UNUSED, json_t *plan UNUSED, struct err *err UNUSE
 
 static int report(void *into, struct arena *arena, struct err *err)
 {
-    const struct report_arguments *a = into;
+    struct report_arguments *a = into;
     struct audit audit, before;
     struct diff diff;
     struct report report = {.audit = &audit, .file = a->audit[0], .dir = a->dir, .arena = arena};
@@ -69,6 +73,8 @@ static int report(void *into, struct arena *arena, struct err *err)
         r = audit_read(a->against, arena, &before, err);
     if (r < 0)
         return command_failed(EXIT_INCOMPLETE, err);
+    a->whose.arena = arena;
+    audit_keep_own(&a->whose, &audit, a->against ? &before : NULL);
     if (a->against) {
         diff_make(&before, &audit, &a->limits, arena, &diff);
         report.diff = &diff;
@@ -86,7 +92,7 @@ static int report(void *into, struct arena *arena, struct err *err)
         return command_failed(EXIT_FAILED, err);
     if (audit.incomplete)
         return EXIT_INCOMPLETE;
-    return report.n_over ? EXIT_FINDINGS : EXIT_FINE;
+    return whose_code(&a->whose, a->whose.n_own, report.n_over ? EXIT_FINDINGS : EXIT_FINE);
 }
 
 static int run(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "cli/follow.h"
 #include "cli/places.h"
 #include "cli/storm_text.h"
+#include "cli/whose.h"
 #include "scanner/index.h"
 #include "scanner/origin.h"
 
@@ -16,6 +17,7 @@
 
 struct storm_options {
     struct options common;
+    struct maintainer whose;
     bool has_top;
     size_t top;      /* rows to show; 0: all */
     double probe_us; /* of a failed call; -1: calls are not turned into time */
@@ -26,19 +28,33 @@ enum { TOP_DEFAULT = 20 };
 static const struct flag rows[] = {
     {"top", "N", "Show the N worst of all programs in the index; 0: all of them",
      INTO(struct storm_options, top), .given = offsetof(struct storm_options, has_top)},
+    {ROWS(struct storm_options, whose, whose_rows)},
     {ROWS(struct storm_options, probe_us, probe_cost_rows)},
     {ROWS(struct storm_options, common, options_rows)},
     {0},
 };
 
+static int check(void *into, struct err *err)
+{
+    const struct storm_options *o = into;
+
+    return o->whose.name && o->common.n_args
+               ? err_set(err, EINVAL,
+                         "--maintainer ranks programs of the index; it takes no "
+                         "PROGRAM")
+               : 0;
+}
+
 static const struct flags flags = {
     .row = rows,
+    .check = check,
     .args = "[PROGRAM...]",
     .doc = "Count the calls that the dynamic loader makes when programs start, and rank the "
            "programs by those that fail.\v"
            "A PROGRAM with a slash is read as it is now; a bare name is looked up in the index. "
            "Without PROGRAM, all programs of the index are ranked and the 20 worst are shown. "
-           "Exit code: 0; 1, a named program does not start; 3, something could not be read.",
+           "Exit code: 0; 1, a named program does not start; 3, something could not be read, or "
+           "nobody of --maintainer's NAME is known.",
 };
 
 static size_t rows_shown(const struct storm_options *o)
@@ -51,6 +67,7 @@ static size_t rows_shown(const struct storm_options *o)
 /* What the command gathers. */
 struct gathering {
     const struct storm_options *options;
+    struct maintainer *whose;
     struct progress_line line;
     const char *cpu;
     struct arena *arena; /* of the rows */
@@ -212,24 +229,62 @@ static int compute_all(struct gathering *g, struct places *places,
     return r;
 }
 
+/* Of the storms that were known, those of --maintainer. */
+static void keep_own_rows(struct gathering *g)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n_rows; i++)
+        if (maintainer_has(g->whose, g->row[i].program))
+            g->row[n++] = g->row[i];
+    g->n_rows = n;
+}
+
+static size_t keep_own_programs(const struct gathering *g, struct indexed_program *program,
+                                size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (maintainer_has(g->whose, program[i].path))
+            program[kept++] = program[i];
+    return kept;
+}
+
+/* Of some programs only, storms are not kept. */
+static int compute(struct gathering *g, struct places *places, const struct storm_key *key,
+                   struct err *err)
+{
+    struct indexed_program *program;
+    size_t n_all, n;
+    int r = storm_programs(places->db, g->arena, &program, &n_all, err);
+
+    if (r < 0)
+        return r;
+    n = keep_own_programs(g, program, n_all);
+    r = compute_all(g, places, program, n, err);
+    if (r == 0 && g->n_rows == n_all)
+        remember(g, key, program);
+    return r;
+}
+
 static int gather_all(struct gathering *g, struct places *places, struct err *err)
 {
     struct storm_key key = {.cpu = places->index.cpu.name,
                             .scenario = scenario(g->arena, &g->options->common)};
-    struct indexed_program *program;
-    size_t n;
     int r = index_generation(places->db, &key.generation, err);
 
+    if (r == 0 && g->whose->name)
+        r = maintainer_index(places->db, g->whose, err);
     if (r == 0)
         r = storm_recall(places->db, &key, g->arena, &g->row, &g->n_rows, err);
-    if (r < 0 || g->n_rows)
+    if (r < 0)
         return r;
-    r = storm_programs(places->db, g->arena, &program, &n, err);
-    if (r == 0)
-        r = compute_all(g, places, program, n, err);
-    if (r == 0 && g->n_rows == n)
-        remember(g, &key, program);
-    return r;
+    if (!g->n_rows)
+        return compute(g, places, &key, err);
+    if (g->whose->name)
+        keep_own_rows(g);
+    return 0;
 }
 
 /* Whom to tell about the worst. */
@@ -340,16 +395,19 @@ static int report(struct gathering *g, struct err *err)
     } else if (g->n_rows) {
         print_text(g, top);
     }
-    return exit_code(g);
+    return whose_code(g->whose, g->n_rows, exit_code(g));
 }
 
 static int storm(void *into, struct arena *arena, struct err *err)
 {
-    const struct storm_options *o = into;
+    struct storm_options *o = into;
     CLEANUP(places_release) struct places places = {.options = &o->common};
-    struct gathering g = {.options = o, .line = progress_line(stderr), .arena = arena};
-    const int r = gather_everything(&g, &places, err);
+    struct gathering g = {
+        .options = o, .whose = &o->whose, .line = progress_line(stderr), .arena = arena};
+    int r;
 
+    o->whose.arena = arena;
+    r = gather_everything(&g, &places, err);
     progress_line_end(&g.line);
     return r < 0 ? r : report(&g, err);
 }

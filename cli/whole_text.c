@@ -99,13 +99,18 @@ static void counts(const struct whole_view *view, const struct whole *whole)
 
 static void text(const struct whole_view *view, const struct whole *whole)
 {
-    fprintf(view->to, "%zu packages, %zu programs\n\n", whole->n_packages, whole->n_programs);
+    const char *whose = view->whose->name;
+
+    fprintf(view->to, "%zu packages, %zu programs", whole->n_packages, whole->n_programs);
+    if (whose)
+        fprintf(view->to, ", of those that '%s' maintains", str_escape(view->whose->arena, whose));
+    fputs("\n\n", view->to);
     fprintf(view->to, "  %-24s %23s %8s\n", "sums over all starts", "failed opens + stats",
             "median");
     sum_row(view, whole, "as built", WHOLE_BEFORE);
     sum_row(view, whole, "the program planned", WHOLE_ALONE);
     sum_row(view, whole, "own package planned", WHOLE_OWN);
-    sum_row(view, whole, "whole closure planned", WHOLE_ALL);
+    sum_row(view, whole, whose ? "all of these planned" : "whole closure planned", WHOLE_ALL);
     counts(view, whole);
     fputc('\n', view->to);
     exceptions(view, whole);

@@ -12,7 +12,8 @@ struct whole_view {
     bool json;          /* one plan a line, and nothing else */
     const char *output; /* a directory for one file a package; NULL: none */
     double probe_us;    /* what a failed call costs; -1: no time is told */
-    size_t n_problems;  /* filled: packages that could not be planned */
+    const struct maintainer *whose;
+    size_t n_problems; /* filled: packages that could not be planned */
 };
 
 MUST_CHECK int whole_show(struct whole_view *view, struct whole *whole, struct err *err);

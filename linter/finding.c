@@ -1,4 +1,5 @@
 #include "linter/finding.h"
+#include "scanner/maintainer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,16 @@ void findings_sort(struct findings *findings)
 {
     if (findings->n > 1)
         qsort(findings->item, findings->n, sizeof(struct finding *), by_place);
+}
+
+void findings_keep_own(struct findings *findings, const struct maintainer *maintainer)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < findings->n; i++)
+        if (maintainer_wants(maintainer, findings->item[i]->origin))
+            findings->item[n++] = findings->item[i];
+    findings->n = n;
 }
 
 const char *finding_identity(const struct finding *finding, struct arena *arena)

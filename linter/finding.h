@@ -15,7 +15,8 @@ enum finding_standing {
     FINDING_KNOWN,      /* the baseline has it */
 };
 
-struct origin; /* scanner/origin.h */
+struct origin;     /* scanner/origin.h */
+struct maintainer; /* scanner/maintainer.h */
 
 struct finding {
     const struct rule *rule;
@@ -44,6 +45,9 @@ struct findings {
  * build of the same things.
  */
 void findings_sort(struct findings *findings);
+
+/* Keep those about packages that somebody maintains. */
+void findings_keep_own(struct findings *findings, const struct maintainer *maintainer);
 
 /* "key>subject": with the rule's id, a finding's identity. In `arena`. */
 const char *finding_identity(const struct finding *finding, struct arena *arena);

@@ -137,7 +137,7 @@ static int plan_index(struct whole *whole, const struct whole_query *asked, stru
     if (r == 0)
         r = whole_needed(db, &arena, &needed, err);
     if (r == 0)
-        r = whole_list(db, &policy, &arena, &list, err);
+        r = whole_list(db, &policy, asked->whose, &arena, &list, err);
     if (r == 0)
         r = plan_packages(whole, &work, err);
     return r < 0 ? r : whole_settle(whole, &query, err);

@@ -11,6 +11,9 @@
  * on how many threads there are. An index holds no scripts: wrappers in it are not followed, and
  * programs are planned without the environment that wrappers would set.
  *
+ * Of one maintainer's packages alone, the same is asked of these and no others: "every package" is
+ * each of them, and only their own programs are kept from getting worse.
+ *
  * What a store has of packages decides the time alone: worlds forget what they have seen after so
  * many packages, and of a plan only what settling asks for stays in memory, some KB: its edits, the
  * starts of its programs and what was decided for them. The plans themselves, some 100 KB of JSON,
@@ -22,6 +25,7 @@
 
 #include "base/progress.h"
 #include "planner/package.h"
+#include "scanner/maintainer.h"
 
 /* Are plans to be told? None: nothing but numbers is kept. */
 enum whole_plans { WHOLE_NO_PLANS, WHOLE_LINES, WHOLE_INDENTED };
@@ -29,8 +33,9 @@ enum whole_plans { WHOLE_NO_PLANS, WHOLE_LINES, WHOLE_INDENTED };
 struct whole_query {
     const char *db; /* the index */
     const struct policy *policy;
-    const char *cpu;    /* NULL: the policy's */
-    unsigned n_threads; /* 0: in the caller's */
+    const char *cpu;          /* NULL: the policy's */
+    struct maintainer *whose; /* whose packages alone, which are noted here; NULL: all */
+    unsigned n_threads;       /* 0: in the caller's */
     enum whole_plans plans;
     struct progress *progress; /* may be NULL */
 };

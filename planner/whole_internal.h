@@ -16,8 +16,9 @@ struct whole_list {
     uint32_t *turn; /* indexes: the largest first, so that none of them is left to one thread */
 };
 
-MUST_CHECK int whole_list(struct db *db, const struct policy *policy, struct arena *arena,
-                          struct whole_list *ret_list, struct err *err);
+/* Of what `whose` wants; NULL: all. */
+MUST_CHECK int whole_list(struct db *db, const struct policy *policy, struct maintainer *whose,
+                          struct arena *arena, struct whole_list *ret_list, struct err *err);
 
 /* ---- whole_start.c: readers of the index, and starts */
 

@@ -21,6 +21,7 @@ struct found {
 
 struct finding {
     const struct policy *policy;
+    const struct maintainer *whose;
     struct arena *arena, scratch;
     struct found *found; /* neighbours differ */
     size_t n;
@@ -33,7 +34,7 @@ static void add_object(void *data, const char *path)
     CLEANUP(arena_release) struct arena scratch = {0};
     const char *package = policy_package(f->policy, &scratch, path);
 
-    if (!package)
+    if (!package || (f->whose && !maintainer_has(f->whose, package)))
         return;
     if (f->n == 0 || strcmp(f->found[f->n - 1].path, package) != 0) {
         f->found = arena_grow(&f->scratch, f->found, f->n, sizeof(*f->found));
@@ -72,13 +73,15 @@ static int larger_first(const void *a, const void *b, void *data)
     return x < y ? -1 : x > y;
 }
 
-int whole_list(struct db *db, const struct policy *policy, struct arena *arena,
-               struct whole_list *ret_list, struct err *err)
+int whole_list(struct db *db, const struct policy *policy, struct maintainer *whose,
+               struct arena *arena, struct whole_list *ret_list, struct err *err)
 {
-    struct finding f = {.policy = policy, .arena = arena};
+    struct finding f = {.policy = policy, .whose = whose, .arena = arena};
     struct whole_list list = {0};
-    const int r = index_objects(db, add_object, &f, err);
+    int r = whose ? maintainer_index(db, whose, err) : 0;
 
+    if (r == 0)
+        r = index_objects(db, add_object, &f, err);
     if (f.n > 1)
         qsort(f.found, f.n, sizeof(*f.found), by_path);
     take_over(&f, &list);

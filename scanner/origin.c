@@ -1,6 +1,8 @@
 #include "scanner/origin.h"
 #include "base/str.h"
 
+#include <string.h>
+
 json_t *origin_maintainers(const struct origin *origin)
 {
     json_t *list = json_array();
@@ -8,6 +10,48 @@ json_t *origin_maintainers(const struct origin *origin)
     for (size_t i = 0; origin && i < origin->n_maintainers; i++)
         json_push(list, json_text(origin->maintainer[i]));
     return list;
+}
+
+/* Is the part of `len` bytes at `text` that name? */
+static bool is_name(const char *text, size_t len, const char *name)
+{
+    return strlen(name) == len && !strncasecmp(text, name, len);
+}
+
+static bool is_called(const char *maintainer, const char *name)
+{
+    const char *text = maintainer + (*maintainer == '@'), *address = strstr(text, " <");
+
+    if (is_name(text, strlen(text), name))
+        return true;
+    return address && (is_name(text, (size_t)(address - text), name) ||
+                       is_name(address + 2, strcspn(address + 2, ">"), name));
+}
+
+bool origin_is_of(const struct origin *origin, const char *name)
+{
+    name += *name == '@';
+    for (size_t i = 0; i < origin->n_maintainers && *name; i++)
+        if (is_called(origin->maintainer[i], name))
+            return true;
+    return false;
+}
+
+const char *maintainer_name(const char *maintainer, struct arena *arena)
+{
+    const char *address = strstr(maintainer, " <");
+
+    return address ? arena_strndup(arena, maintainer, (size_t)(address - maintainer)) : maintainer;
+}
+
+const char *origin_names(const struct origin *origin, struct arena *arena)
+{
+    struct str out = {.arena = arena};
+
+    str_add(&out, "");
+    for (size_t i = 0; origin && i < origin->n_maintainers; i++)
+        str_printf(&out, "%s%s", i ? ", " : "", maintainer_name(origin->maintainer[i], arena));
+    return out.text;
 }
 
 const char *origin_text(const struct origin *origin, struct arena *arena)

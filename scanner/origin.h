@@ -62,6 +62,17 @@ json_t *origin_maintainers(const struct origin *origin);
 MUST_CHECK int origin_of_path(struct db *db, const char *path, struct arena *arena,
                               const struct origin **ret_origin, struct err *err);
 
+/*
+ * Is `name` one of those who maintain it? A handle at GitHub with or without its @, a name, an
+ * address, or a text as it stands in `maintainer`; upper case or lower.
+ */
+bool origin_is_of(const struct origin *origin, const char *name);
+
+/* One who maintains something, without an address where there is a name to it. */
+const char *maintainer_name(const char *maintainer, struct arena *arena);
+/* All of an origin: "@jane, Bo B."; "" of NULL, or when nobody does. */
+const char *origin_names(const struct origin *origin, struct arena *arena);
+
 /* A line for readers: "hello: maintained by @jane; pkgs/by-name/he/hello/package.nix:42". Escaped. */
 const char *origin_text(const struct origin *origin, struct arena *arena);
 
