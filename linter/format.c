@@ -35,6 +35,12 @@ bool report_fails(const struct lint_report *report)
            suppressions_told(report->suppressions, report->arena, &told) != 0;
 }
 
+const char *finding_told(const struct finding *f, struct arena *arena)
+{
+    return f->origin ? arena_printf(arena, "%s (%s)", f->message, origin_public(f->origin, arena))
+                     : f->message;
+}
+
 const char *rule_url(const struct rule *rule, struct arena *arena)
 {
     return arena_printf(arena, RULES_URL "/%s.md", rule->id);

@@ -34,6 +34,9 @@ bool report_fails(const struct lint_report *report);
 /* One finding, as in `lint --format json` and in audit files. New reference. */
 json_t *finding_json(const struct finding *finding, struct arena *arena);
 
+/* Its message, and whom to tell where that is known: "... (hello: maintained by @jane)". */
+const char *finding_told(const struct finding *finding, struct arena *arena);
+
 /* Where the page of a rule is on the web. */
 const char *rule_url(const struct rule *rule, struct arena *arena);
 

@@ -44,9 +44,10 @@ static void print_case(const struct lint_report *report, const struct finding *f
         fprintf(to, "      <skipped message=\"%s\"/>\n",
                 str_markup(a, f->reason ? f->reason : "the baseline has it"));
     else if (fails(report, f))
-        fprintf(to, "      <failure type=\"%s\" message=\"%s\">%s\nTo do: %s.</failure>\n",
+        fprintf(to, "      <failure type=\"%s\" message=\"%s\">%s\nTo do: %s.%s%s</failure>\n",
                 f->rule->code, str_markup(a, f->message), str_markup(a, f->path ? f->path : f->key),
-                str_markup(a, f->rule->fix));
+                str_markup(a, f->rule->fix), f->origin ? "\n" : "",
+                f->origin ? str_markup(a, origin_public(f->origin, a)) : "");
     else
         fprintf(to, "      <system-out>%s: %s</system-out>\n", severity_name(f->severity),
                 str_markup(a, f->message));
@@ -167,7 +168,7 @@ int format_github(const struct lint_report *report, FILE *to, struct err *err)
             continue;
         fprintf(to, "::%s title=%s::%s: %s\n", words[f->severity],
                 percent(a, arena_printf(a, "%s %s", f->rule->code, f->rule->id), true),
-                percent(a, f->key, false), percent(a, f->message, false));
+                percent(a, f->key, false), percent(a, finding_told(f, a), false));
     }
     for (size_t i = 0; i < n_told; i++)
         if (n[SEVERITY_NOTE]++ < SHOWN)

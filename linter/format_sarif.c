@@ -110,7 +110,7 @@ static json_t *result_json(const struct lint_report *report, const struct findin
     json_put_text(out, "ruleId", f->rule->id);
     json_put_int(out, "ruleIndex", f->rule - rules());
     json_put_text(out, "level", severity_name(f->severity));
-    json_put(out, "message", text_json(f->message));
+    json_put(out, "message", text_json(finding_told(f, arena)));
     json_put(out, "locations", locations_json(f, arena));
     json_put_text(prints, "stormlintFinding/v1", finding_identity(f, arena));
     json_put(out, "partialFingerprints", prints);

@@ -44,29 +44,30 @@ const char *maintainer_name(const char *maintainer, struct arena *arena)
     return address ? arena_strndup(arena, maintainer, (size_t)(address - maintainer)) : maintainer;
 }
 
-const char *origin_names(const struct origin *origin, struct arena *arena)
+static const char *sentence(const struct origin *origin, bool with_addresses, struct arena *arena)
 {
     struct str out = {.arena = arena};
 
-    str_add(&out, "");
-    for (size_t i = 0; origin && i < origin->n_maintainers; i++)
-        str_printf(&out, "%s%s", i ? ", " : "", maintainer_name(origin->maintainer[i], arena));
+    str_printf(&out, "%s: ", origin->attribute);
+    for (size_t i = 0; i < origin->n_maintainers; i++)
+        str_printf(&out, "%s%s", i ? ", " : "maintained by ",
+                   with_addresses ? origin->maintainer[i]
+                                  : maintainer_name(origin->maintainer[i], arena));
+    if (!origin->n_maintainers)
+        str_add(&out, "nobody maintains it");
+    if (origin->position)
+        str_printf(&out, "; %s", origin->position);
     return out.text;
 }
 
 const char *origin_text(const struct origin *origin, struct arena *arena)
 {
-    struct str out = {.arena = arena};
+    return str_escape(arena, sentence(origin, true, arena));
+}
 
-    str_printf(&out, "%s: ", str_escape(arena, origin->attribute));
-    for (size_t i = 0; i < origin->n_maintainers; i++)
-        str_printf(&out, "%s%s", i ? ", " : "maintained by ",
-                   str_escape(arena, origin->maintainer[i]));
-    if (!origin->n_maintainers)
-        str_add(&out, "nobody maintains it");
-    if (origin->position)
-        str_printf(&out, "; %s", str_escape(arena, origin->position));
-    return out.text;
+const char *origin_public(const struct origin *origin, struct arena *arena)
+{
+    return sentence(origin, false, arena);
 }
 
 static void set_maintainers(struct origin *origin, const json_t *list, struct arena *arena)

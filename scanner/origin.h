@@ -70,11 +70,11 @@ bool origin_is_of(const struct origin *origin, const char *name);
 
 /* One who maintains something, without an address where there is a name to it. */
 const char *maintainer_name(const char *maintainer, struct arena *arena);
-/* All of an origin: "@jane, Bo B."; "" of NULL, or when nobody does. */
-const char *origin_names(const struct origin *origin, struct arena *arena);
 
 /* A line for readers: "hello: maintained by @jane; pkgs/by-name/he/hello/package.nix:42". Escaped. */
 const char *origin_text(const struct origin *origin, struct arena *arena);
+/* The same for what everybody reads: without addresses, and as it stands, not escaped. */
+const char *origin_public(const struct origin *origin, struct arena *arena);
 
 /* Put "attribute", "maintainers" and "position"; of NULL: null, [] and null. */
 void origin_put(json_t *object, const struct origin *origin);

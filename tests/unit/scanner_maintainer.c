@@ -54,10 +54,12 @@ static void addresses_are_left_out(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
 
-    assert_string_equal(origin_names(&origin, &arena),
-                        "@Anna, Bo B., only@example.org, cleo, Zo\xc3\xab");
-    assert_string_equal(origin_names(&nobodys, &arena), "");
-    assert_string_equal(origin_names(NULL, &arena), "");
+    assert_string_equal(origin_public(&origin, &arena),
+                        "viewer: maintained by @Anna, Bo B., only@example.org, cleo, Zo\xc3\xab");
+    assert_string_equal(origin_public(&nobodys, &arena), "orphan: nobody maintains it");
+    assert_string_equal(origin_text(&origin, &arena),
+                        "viewer: maintained by @Anna, Bo B. <bo@example.org>, only@example.org, "
+                        "cleo, Zo\xc3\xab");
 }
 
 /* What is said after a look at some packages has these words in it. */
