@@ -74,6 +74,7 @@ struct audit {
     uint32_t probe_budget;
     bool incomplete;        /* something could not be read */
     const char *maintainer; /* only what this one maintains is left of it; NULL: all is there */
+    const char *why_none;   /* ... which is nothing, and why: maintainer_none(); else NULL */
 
     struct audit_package *package;
     size_t n_packages;

@@ -113,4 +113,8 @@ void audit_keep_own(struct maintainer *whose, struct audit *audit, struct audit 
     keep(&a, &b, whose);
     if (other)
         keep(&b, &a, whose);
+    if (!maintainer_is_known(whose))
+        audit->why_none = maintainer_none(whose);
+    if (other)
+        other->why_none = audit->why_none;
 }

@@ -93,6 +93,11 @@ int diff_json(const struct diff *diff, FILE *to, struct err *err)
     json_put_text(out, "schema", "stormlint-diff/1");
     if (diff->b->maintainer)
         json_put_text(out, "maintainer", diff->b->maintainer);
+    if (diff->b->why_none) {
+        json_t *why_none = json_string(diff->b->why_none); /* escaped */
+
+        json_put(out, "why_none", why_none);
+    }
     json_put(out, "a", side_json(diff->a));
     json_put(out, "b", side_json(diff->b));
     for (enum change c = 0; c < N_CHANGES; c++)
@@ -313,6 +318,8 @@ void diff_markdown(const struct diff *diff, FILE *to, struct arena *arena)
             fprintf(to, "; %zu %s", diff->count[c], change_words(c, diff->count[c]));
     fprintf(to, ". Findings: %zu new, %zu fixed. Packages: +%zu −%zu, %zu updated.\n", diff->n_new,
             diff->n_fixed, diff->n_added, diff->n_removed, diff->n_updated);
+    if (diff->b->why_none)
+        fprintf(to, "\n- %s.\n", prose(diff->b->why_none, arena));
     markdown_programs(diff, to, arena);
     markdown_findings(diff, to, arena);
     for (size_t i = 0; i < diff->n_over; i++)

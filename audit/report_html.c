@@ -105,6 +105,8 @@ static void print_head(const struct report *r, FILE *to)
         fputs("<p class=\"over\">Something could not be read: what follows is not the whole "
               "truth.</p>\n",
               to);
+    if (a->why_none)
+        fprintf(to, "<p class=\"over\">%s.</p>\n", html(r, a->why_none));
     if (r->n_over) {
         fputs("<div class=\"over\"><b>Over the budget</b><ul>\n", to);
         for (size_t i = 0; i < r->n_over; i++)

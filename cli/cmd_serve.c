@@ -2,6 +2,7 @@
  * stormlint serve: the index over HTTP: JSON, metrics, pages.
  */
 #include "base/log.h"
+#include "cli/meta.h"
 #include "cli/options.h"
 #include "server/http.h"
 #include "server/listen.h"
@@ -10,7 +11,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct serve_options {
     struct options common; /* of these only --db and --cpu */
@@ -35,6 +38,7 @@ static const struct flag rows[] = {
     {"cpu", "NAME", "Whose numbers are shown (default: " CPU_POLICY ")",
      INTO(struct serve_options, common.cpu)},
     {"policy", "FILE", "What plans must not break (JSON)", INTO(struct serve_options, policy)},
+    {ROWS(struct serve_options, service.meta, meta_rows)},
     {"token-file", "FILE",
      "Writing needs the token that is FILE's first line; without, nothing can be written",
      INTO(struct serve_options, service.token_file)},
@@ -93,6 +97,11 @@ static int check_options(struct serve_options *o, struct policy *policy, struct 
     s->cpu = arena_strdup(arena, cpu.name);
     s->policy = policy;
     s->policy_file = o->policy ? options_absolute(arena, o->policy) : NULL;
+    if (s->meta) {
+        s->meta = options_absolute(arena, s->meta);
+        if (access(s->meta, R_OK) < 0)
+            return err_set(err, errno, "'%s': %s", s->meta, strerror(errno));
+    }
     s->index = options_absolute(arena, options_db(&o->common, arena));
     s->program = "/proc/self/exe";
     choose_state(o, arena);

@@ -32,6 +32,7 @@ let
   settings =
     cfg.settings
     // lib.optionalAttrs (policyFile != null) { policy = "${policyFile}"; }
+    // lib.optionalAttrs (cfg.packagesJson != null) { meta = "${cfg.packagesJson}"; }
     // lib.optionalAttrs (cfg.tokenFile != null) { token-file = "%d/token"; };
   flag =
     name: value:
@@ -104,6 +105,7 @@ let
     path:
     command (
       [ program "scan" "--db" index ]
+      ++ lib.optionals (cfg.packagesJson != null) [ "--meta" "${cfg.packagesJson}" ]
       ++ (if isStore path then [ "--store" path ] else [ path ])
     );
 
@@ -184,6 +186,17 @@ in
         reader = "none";
       };
       description = "What plans must not break: a file, or its content.";
+    };
+
+    packagesJson = mkOption {
+      type = types.nullOr types.path;
+      default = null;
+      example = "/var/lib/channel/packages.json.br";
+      description = ''
+        A channel's `packages.json`, packed as it is published (`packages.json.br`) or not: scans and
+        audits then tell attributes, maintainers and positions of packages, and can be asked for what
+        one maintains.
+      '';
     };
 
     audits = mkOption {

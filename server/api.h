@@ -78,6 +78,10 @@ const char *program_key(const struct query *query, const struct program_row *pro
 json_t *program_json(const struct query *query, const struct program_row *program);
 json_t *package_json(const struct package_row *package);
 
+/* Of listing.see. */
+void see_packages(const struct snapshot *snapshot, struct maintainer *maintainer);
+void see_audit(const struct audit *audit, struct maintainer *maintainer);
+
 /* {"id","path","pname","version","output"}; null for NULL. New reference. */
 json_t *package_ref_json(const struct package_row *package);
 

@@ -253,6 +253,22 @@ static json_t *item(void *data, size_t at)
     return audit_program_json(&l->audit->program[at]);
 }
 
+static const struct origin *origin(void *data, size_t at)
+{
+    return ((const struct programs *)data)->audit->program[at].origin;
+}
+
+void see_audit(const struct audit *audit, struct maintainer *maintainer)
+{
+    for (size_t i = 0; i < audit->n_packages; i++)
+        maintainer_see(maintainer, audit->package[i].origin);
+}
+
+static void see(void *data, struct maintainer *maintainer)
+{
+    see_audit(((const struct programs *)data)->audit, maintainer);
+}
+
 int list_audit_programs(struct query *query, struct reply *reply, struct err *err)
 {
     const struct page_sort sort = page_sort(query);
@@ -269,6 +285,8 @@ int list_audit_programs(struct query *query, struct reply *reply, struct err *er
                               .key = key,
                               .name = name,
                               .item = item,
+                              .origin = origin,
+                              .see = see,
                               .descending = sort.descending};
     struct looked_at audit;
     int r = looked_at_open(query, query->segment[0], &audit, err);

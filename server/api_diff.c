@@ -36,6 +36,17 @@ static int diff_reply(struct query *query, const struct audit *a, const struct a
     return r;
 }
 
+/* Of everything, or of what one maintains. */
+static int own_diff_reply(struct query *query, const struct audit *from, const struct audit *to,
+                          struct reply *reply, struct err *err)
+{
+    struct maintainer whose = query_maintainer(query);
+    struct audit a = *from, b = *to;
+
+    audit_keep_own(&whose, &a, &b);
+    return diff_reply(query, &a, &b, reply, err);
+}
+
 int get_diff(struct query *query, struct reply *reply, struct err *err)
 {
     struct looked_at from, to;
@@ -45,7 +56,7 @@ int get_diff(struct query *query, struct reply *reply, struct err *err)
         return r;
     r = looked_at_open(query, query_text(query, "to"), &to, err);
     if (r == 0) {
-        r = diff_reply(query, from.audit, to.audit, reply, err);
+        r = own_diff_reply(query, from.audit, to.audit, reply, err);
         looked_at_close(&to);
     }
     looked_at_close(&from);

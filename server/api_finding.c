@@ -69,9 +69,20 @@ static json_t *finding_item(void *data, size_t at)
     return json;
 }
 
+static const struct origin *finding_origin(void *data, size_t at)
+{
+    return ((const struct finding_list *)data)->audit->finding[at].origin;
+}
+
+static void finding_see(void *data, struct maintainer *maintainer)
+{
+    see_audit(((const struct finding_list *)data)->audit, maintainer);
+}
+
 /* How many there are of each rule, whichever rule is asked for. */
 static json_t *by_rule_json(const struct finding_list *list)
 {
+    const struct maintainer whose = query_maintainer(list->query);
     struct finding_list all = *list;
     json_t *json = json_object();
 
@@ -79,7 +90,7 @@ static json_t *by_rule_json(const struct finding_list *list)
     for (size_t i = 0; i < list->audit->n_findings; i++) {
         const char *rule = list->audit->finding[i].rule;
 
-        if (finding_wanted(&all, i))
+        if (maintainer_wants(&whose, list->audit->finding[i].origin) && finding_wanted(&all, i))
             json_put_int(json, rule, json_integer_value(json_object_get(json, rule)) + 1);
     }
     return json;
@@ -100,7 +111,9 @@ static int list_of(struct query *query, const char *audit, struct reply *reply, 
                               .wanted = finding_wanted,
                               .key = finding_key,
                               .name = finding_name,
-                              .item = finding_item};
+                              .item = finding_item,
+                              .origin = finding_origin,
+                              .see = finding_see};
     struct looked_at looked_at;
     int r = looked_at_open(query, audit, &looked_at, err);
 

@@ -73,6 +73,22 @@ static json_t *item(void *data, size_t at)
     return package_json(&p->snap->package[at]);
 }
 
+static const struct origin *origin(void *data, size_t at)
+{
+    return ((const struct packages *)data)->snap->package[at].origin;
+}
+
+void see_packages(const struct snapshot *snapshot, struct maintainer *maintainer)
+{
+    for (size_t i = 0; i < snapshot->n_packages; i++)
+        maintainer_see(maintainer, snapshot->package[i].origin);
+}
+
+static void see(void *data, struct maintainer *maintainer)
+{
+    see_packages(((const struct packages *)data)->snap, maintainer);
+}
+
 int list_packages(struct query *query, struct reply *reply, struct err *err)
 {
     const struct page_sort sort = page_sort(query);
@@ -89,6 +105,8 @@ int list_packages(struct query *query, struct reply *reply, struct err *err)
                                     .key = key,
                                     .name = name,
                                     .item = item,
+                                    .origin = origin,
+                                    .see = see,
                                     .descending = sort.descending};
 
     return page_reply(query, &listing, reply, err);

@@ -30,21 +30,25 @@ static void add_number(struct str *to, const char *label, int64_t number)
     str_printf(to, "<td class=\"num\" data-label=\"%s\">%" PRId64 "</td>", label, number);
 }
 
-/* Who maintains its package, beneath its name. */
-static void add_whom(struct str *to, const json_t *maintainers)
+/* Who maintains its package, beneath its name; each leads to what is theirs. */
+static void add_whom(struct str *to, const struct query *query, const json_t *maintainers)
 {
     const json_t *one;
     size_t i;
 
     json_array_foreach (maintainers, i, one) {
-        str_add(to, i ? ", " : "<br><small>");
-        str_add_markup(to, json_string_value(one) ? json_string_value(one) : "");
+        const char *text = json_string_value(one) ? json_string_value(one) : "";
+
+        str_printf(to, "%s<a href=\"/table?maintainer=%s\">", i ? ", " : "<br><small>",
+                   url_escape(query->arena, text + (*text == '@')));
+        str_add_markup(to, text);
+        str_add(to, "</a>");
     }
     if (json_array_size(maintainers))
         str_add(to, "</small>");
 }
 
-static void add_row(struct str *to, const json_t *program)
+static void add_row(struct str *to, const struct query *query, const json_t *program)
 {
     const json_t *storm = json_object_get(program, "storm");
     const json_t *plan = json_object_get(program, "plan");
@@ -55,7 +59,7 @@ static void add_row(struct str *to, const json_t *program)
     str_add(to, "\">");
     str_add_markup(to, text_of(program, "path"));
     str_add(to, "</a>");
-    add_whom(to, json_object_get(json_object_get(program, "package"), "maintainers"));
+    add_whom(to, query, json_object_get(json_object_get(program, "package"), "maintainers"));
     str_add(to, "</th>");
     add_number(to, "failed opens", number_of(storm, "failed_opens"));
     add_number(to, "failed stats", number_of(storm, "failed_stats"));
@@ -74,11 +78,24 @@ static void add_row(struct str *to, const json_t *program)
     str_add(to, "</td></tr>\n");
 }
 
+/* What the table was narrowed to, for its links: "&amp;q=...". */
+static void add_filters(struct str *to, const struct query *query)
+{
+    static const char *const names[] = {"q", "maintainer"};
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *text = query_text(query, names[i]);
+
+        if (text && *text)
+            str_printf(to, "&amp;%s=%s", names[i], url_escape(query->arena, text));
+    }
+}
+
 /* A column's head; by a click the table is sorted by it. */
 static void add_head(struct str *to, const struct query *query, const char *sort, const char *title)
 {
     const bool by_name = !strcmp(sort, "path");
-    const char *now = query_text(query, "sort"), *q = query_text(query, "q");
+    const char *now = query_text(query, "sort");
     const bool down = *now == '-' && !strcmp(now + 1, sort), up = !strcmp(now, sort);
 
     str_printf(to, "<th scope=\"col\"%s%s><a href=\"/table?sort=%s%s",
@@ -87,8 +104,7 @@ static void add_head(struct str *to, const struct query *query, const char *sort
                : up ? " aria-sort=\"ascending\""
                     : "",
                down || (by_name && !up) ? "" : "-", sort);
-    if (q && *q)
-        str_printf(to, "&amp;q=%s", url_escape(query->arena, q));
+    add_filters(to, query);
     str_printf(to, "\">%s</a></th>", title);
 }
 
@@ -111,31 +127,51 @@ static void add_table(struct str *to, const struct query *query, const json_t *p
     str_add(to, "<th scope=\"col\">best strategy</th><th scope=\"col\" class=\"num\">failing after "
                 "it</th><th scope=\"col\">outcome</th></tr></thead>\n<tbody>\n");
     json_array_foreach (items, i, program)
-        add_row(to, program);
+        add_row(to, query, program);
     str_add(to, "</tbody>\n</table>\n");
 }
 
 static void add_next(struct str *to, const struct query *query, const char *next)
 {
-    const char *q = query_text(query, "q");
-
     if (!next)
         return;
     str_printf(to, "<p><a rel=\"next\" href=\"/table?sort=%s&amp;after=%s",
                query_text(query, "sort"), next);
-    if (q && *q)
-        str_printf(to, "&amp;q=%s", url_escape(query->arena, q));
+    add_filters(to, query);
     str_add(to, "\">Next page</a></p>\n");
 }
 
 static void add_form(struct str *to, const struct query *query)
 {
-    const char *q = query_text(query, "q");
+    const char *q = query_text(query, "q"), *maintainer = query_text(query, "maintainer");
 
     str_add(to, "<form method=\"get\" action=\"/table\"><label>Path contains <input name=\"q\" "
                 "value=\"");
     str_add_markup(to, q ? str_escape(query->arena, q) : "");
-    str_add(to, "\"></label> <button>Search</button></form>\n");
+    str_add(to, "\"></label> ");
+    if (maintainer) {
+        str_add(to, "<input type=\"hidden\" name=\"maintainer\" value=\"");
+        str_add_markup(to, str_escape(query->arena, maintainer));
+        str_add(to, "\"> ");
+    }
+    str_add(to, "<button>Search</button></form>\n");
+}
+
+/* Whose programs alone the table shows, and why there are none. */
+static void add_maintainer(struct str *to, const struct query *query, const json_t *page)
+{
+    const char *name = query_text(query, "maintainer");
+
+    if (!name || !*name)
+        return;
+    str_add(to, "<p>Only what ");
+    str_add_markup(to, str_escape(query->arena, name));
+    str_add(to, " maintains; <a href=\"/table\">all programs</a>.</p>\n");
+    if (!json_object_get(page, "why_none"))
+        return;
+    str_add(to, "<p>");
+    str_add_markup(to, text_of(page, "why_none"));
+    str_add(to, ".</p>\n");
 }
 
 static bool has_style(const struct query *query)
@@ -156,6 +192,7 @@ static int table_html(struct query *query, struct str *to, struct err *err)
     if (r < 0)
         return r;
     add_form(to, query);
+    add_maintainer(to, query, page.json);
     add_table(to, query, page.json);
     add_next(to, query, page.next);
     json_decref(page.json);

@@ -142,6 +142,19 @@ static json_t *item(void *data, size_t at)
     return program_json(p->query, &p->snap->program[at]);
 }
 
+static const struct origin *origin(void *data, size_t at)
+{
+    const struct programs *p = data;
+    const struct program_row *program = &p->snap->program[at];
+
+    return program->package == UINT32_MAX ? NULL : p->snap->package[program->package].origin;
+}
+
+static void see(void *data, struct maintainer *maintainer)
+{
+    see_packages(((const struct programs *)data)->snap, maintainer);
+}
+
 /* The usual list: all programs, the worst first, is how a snapshot has them. */
 static bool is_as_it_stands(const struct programs *p, const struct page_sort *sort)
 {
@@ -168,6 +181,8 @@ int list_programs(struct query *query, struct reply *reply, struct err *err)
                                     .key = key,
                                     .name = name,
                                     .item = item,
+                                    .origin = origin,
+                                    .see = see,
                                     .descending = sort.descending,
                                     .in_order = is_as_it_stands(&programs, &sort)};
 

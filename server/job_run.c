@@ -52,6 +52,8 @@ static const char **scan_command(const struct jobs *jobs, const struct job *job,
     argv[at++] = "--jobs=1";
     argv[at++] = "--json";
     argv[at++] = arena_printf(arena, "--progress-fd=%d", (int)WORKER_PROGRESS_FD);
+    if (jobs->options->meta) /* noted in the index, of which the audit is made */
+        argv[at++] = arena_printf(arena, "--meta=%s", jobs->options->meta);
     argv[at++] = "--";
     (void)add_paths(job, argv, at, arena);
     return argv;

@@ -152,11 +152,14 @@ static void keep(const struct listing *l, struct sorted *item, size_t limit, str
 }
 
 /* Every item is looked at, few are sorted: time grows with the list as the list does. */
-static void pick(const struct listing *l, struct sorted *after, size_t limit, struct picked *page)
+static void pick(const struct listing *l, const struct maintainer *whose, struct sorted *after,
+                 size_t limit, struct picked *page)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct sorted item;
 
+        if (whose->name && !maintainer_wants(whose, l->origin(l->data, i)))
+            continue;
         if (l->wanted && !l->wanted(l->data, i))
             continue;
         page->total++;
@@ -175,11 +178,30 @@ struct page_sort page_sort(const struct query *query)
     return (struct page_sort){text + descending, descending};
 }
 
+struct maintainer query_maintainer(const struct query *query)
+{
+    const char *name = query_text(query, "maintainer");
+
+    return (struct maintainer){.name = name && *name ? str_unescape(query->arena, name) : NULL,
+                               .arena = query->arena};
+}
+
+/* Nothing is left of what the maintainer was asked for. */
+static void put_why_none(const struct listing *l, struct maintainer *whose, json_t *page)
+{
+    json_t *text;
+
+    l->see(l->data, whose);
+    text = json_string(maintainer_none(whose)); /* escaped */
+    json_put(page, "why_none", text);
+}
+
 int page_reply(const struct query *query, const struct listing *l, struct reply *reply,
                struct err *err)
 {
     const char *after = query_text(query, "after");
     const size_t limit = query_number(query, "limit");
+    struct maintainer whose = query_maintainer(query);
     struct picked page = {0};
     struct sorted cursor;
     json_t *items;
@@ -191,7 +213,10 @@ int page_reply(const struct query *query, const struct listing *l, struct reply 
             return r;
     }
     page.item = arena_calloc(query->arena, (limit < l->n ? limit : l->n) + 1, sizeof(*page.item));
-    (l->in_order ? take : pick)(l, after ? &cursor : NULL, limit, &page);
+    if (l->in_order && !whose.name)
+        take(l, after ? &cursor : NULL, limit, &page);
+    else
+        pick(l, &whose, after ? &cursor : NULL, limit, &page);
     items = json_array();
     for (size_t i = 0; i < page.n; i++)
         json_push(items, l->item(l->data, page.item[i].at));
@@ -201,5 +226,7 @@ int page_reply(const struct query *query, const struct listing *l, struct reply 
     json_put(reply->json, "items", items);
     json_put_int(reply->json, "total", (int64_t)page.total);
     json_put_text(reply->json, "next", reply->next);
+    if (whose.name && page.total == 0)
+        put_why_none(l, &whose, reply->json);
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "scanner/maintainer.h"
 #include "server/route.h"
 
 /* By what an item is sorted. */
@@ -23,6 +24,10 @@ struct listing {
     json_t *(*item)(void *data, size_t at);
     bool descending; /* by key; names always ascend */
     bool in_order;   /* the items stand so already, and all are wanted: nothing is sorted */
+
+    /* Of lists that can be asked for by maintainer: an item's origin, and all packages for a look. */
+    const struct origin *(*origin)(void *data, size_t at);
+    void (*see)(void *data, struct maintainer *maintainer);
 };
 
 /* The parameters that every paged route has. */
@@ -44,6 +49,10 @@ struct page_sort {
 };
 struct page_sort page_sort(const struct query *query);
 
-/* {"items": [...], "total": N, "next": CURSOR or null}. -EINVAL: not one of our cursors. */
+/* What the parameter `maintainer` says; without a name where it is not given. */
+struct maintainer query_maintainer(const struct query *query);
+
+/* {"items": [...], "total": N, "next": CURSOR or null}, and of nothing by a maintainer "why_none".
+ * -EINVAL: not one of our cursors. */
 MUST_CHECK int page_reply(const struct query *query, const struct listing *listing,
                           struct reply *reply, struct err *err);

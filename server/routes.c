@@ -33,6 +33,10 @@ static const char *const problem_kinds[] = {"malformed", "unread", NULL};
     {.name = "q", .summary = "Only programs whose path contains this, upper case or lower",        \
      .max = 500}
 
+#define MAINTAINER_FILTER                                                                          \
+    {.name = "maintainer", .summary = "Only what this one maintains: a handle at GitHub, as the "    \
+                                      "packages.json of scan --meta spells it", .max = 500}
+
 #define FAILED_FILTERS                                                                             \
     {.name = "min_failed", .summary = "Only those with at least so many failed opens and stats",    \
      .kind = PARAM_NUMBER, .max = UINT32_MAX, .usual = "0"},                                        \
@@ -42,13 +46,14 @@ static const char *const problem_kinds[] = {"malformed", "unread", NULL};
 static const struct param program_params[] = {
     PROGRAM_FILTERS,
     {.name = "package", .summary = "Only those of a package: its id, name or path"},
+    MAINTAINER_FILTER,
     {.name = "strategy", .summary = "Only those whose plan chose it", .words = strategies},
     {.name = "starts", .summary = "Only those that start, or that do not", .kind = PARAM_BOOL},
     FAILED_FILTERS,
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
 static const struct param table_params[] = {
-    PROGRAM_FILTERS, PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
+    PROGRAM_FILTERS, MAINTAINER_FILTER, PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
     /* list_programs() asks for these, too */
 };
 static const struct param trace_params[] = {
@@ -69,6 +74,7 @@ static const struct param package_params[] = {
      .max = 500},
     {.name = "pname", .summary = "Only packages of this name, without version"},
     {.name = "programs", .summary = "Only packages that have programs", .kind = PARAM_BOOL},
+    MAINTAINER_FILTER,
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
 };
 static const struct param directory_params[] = {
@@ -89,6 +95,7 @@ static const struct param problem_params[] = {
 };
 static const struct param audit_program_params[] = {
     PROGRAM_FILTERS,
+    MAINTAINER_FILTER,
     {.name = "strategy", .summary = "Only those whose plan chose it", .words = strategies},
     {.name = "starts", .summary = "Only those that start, or that do not", .kind = PARAM_BOOL},
     FAILED_FILTERS,
@@ -101,6 +108,7 @@ static const struct param finding_params[] = {
      .words = standings},
     {.name = "q", .summary = "Only those whose identity or message contains this", .max = 500},
     {.name = "package", .summary = "Only those about a package: its id or path"},
+    MAINTAINER_FILTER,
     {.name = "sort", .summary = "By what; severity: the worst first", .words = finding_sorts,
      .usual = "severity"},
     PAGE_LIMIT, PAGE_AFTER, {.name = NULL},
@@ -114,6 +122,7 @@ static const struct param diff_params[] = {
      .kind = PARAM_NUMBER, .max = 1000000, .usual = "10"},
     {.name = "min_percent", .summary = "And by so much of a hundred", .kind = PARAM_NUMBER,
      .max = 100000, .usual = "5"},
+    MAINTAINER_FILTER,
     {.name = "format", .summary = "JSON, or Markdown for a pull request", .words = diff_formats,
      .usual = "json"},
     {.name = NULL},

@@ -24,6 +24,7 @@ struct service_options {
     const char *cpu;             /* whose numbers are recorded */
     const struct policy *policy; /* of plans */
     const char *policy_file;     /* where it came from; NULL: the default */
+    const char *meta;            /* packages.json for scans of jobs; NULL: none */
     const char *token_file;      /* NULL: nothing can be written */
     const char *state;           /* directory of audits and jobs; NULL: nothing can be written */
     const char *web;             /* directory of the pages' files; NULL: those compiled in */
