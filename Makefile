@@ -257,9 +257,12 @@ test: deps
 	@MAKE='$(MAKE)' tests/run $(O) build/asan
 
 # with a newer Nix than the machine's: nothing else here knows one, so `make test` does not do it
-test-nix: all resolver
-	@NIX='$(abspath $(NIX))' tests/closures/run $(O)
-	@NIX='$(abspath $(NIX))' tests/nix/run $(O)
+test-nix: all resolver $(O)/tests/mktree
+	@[ -x '$(NIX)/nix-build' ] || { echo "NIX='$(NIX)': there is no nix-build; name the directory of a Nix's programs" >&2; exit 2; }
+	@export PATH='$(abspath $(NIX))':"$$PATH"; nix-build --version; status=0; \
+	for suite in closures nix cache readers; do \
+	  echo "$$suite"; tests/$$suite/run $(O) || status=1; \
+	done; exit $$status
 
 .PHONY: acceptance-nixpkgs
 acceptance-nixpkgs:

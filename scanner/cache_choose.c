@@ -290,7 +290,7 @@ static void add_only(struct search *search, uint32_t number, const char *path)
 }
 
 /* The directory at `path` and all above it. */
-static void add_search_dir(void *data, const char *path)
+static void add_search_dir(void *data, const char *path, bool known)
 {
     struct search *search = data;
     struct cache_scan *scan = search->scan;
@@ -305,7 +305,8 @@ static void add_search_dir(void *data, const char *path)
         return;
     c = cache_scan_cached(scan, base);
     number = (uint32_t)(c - scan->cached);
-    if (!c->queued || !c->id || !c->base || strcmp(c->base, base) != 0)
+    if (!c->queued || !c->id || !c->base || strcmp(c->base, base) != 0 || c->unread ||
+        (known && !c->written))
         return;
     search->error = index_has_directory(scan->index, c->id, below, &has, search->err);
     if (has)

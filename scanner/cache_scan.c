@@ -88,6 +88,7 @@ int cache_scan_write_absent(struct cache_scan *scan, uint32_t number, const char
     facts_add_problem(f, "", "", true, why);
     r = index_write_package(scan->index, c->id, f, NULL, c->state != KNOWN_NEW, err);
     package_facts_free(f);
+    c->unread = true;
     scan->result->scan.incomplete++;
     return r;
 }
@@ -165,6 +166,7 @@ static int write_facts(struct cache_scan *scan, struct walked *walked, struct er
         index_write_package(scan->index, c->id, f, c->info->nar_hash, c->state != KNOWN_NEW, err);
 
     c->written = true;
+    c->unread = walked->walk.error != 0;
     result->scan.scanned++;
     result->scan.incomplete += f->state == PACKAGE_INCOMPLETE;
     result->listed += walked->walk.listed;

@@ -18,8 +18,8 @@ struct cached {
     const struct narinfo *info; /* NULL: not asked for */
     bool named;                 /* by the user */
     bool queued, elsewhere;     /* wanted; of another shard */
-    bool written;
-    const char **only; /* directories that run paths name, to be read afterwards */
+    bool written, unread;       /* in this scan; and nothing is known of what is in it */
+    const char **only;          /* directories that run paths name, to be read afterwards */
     size_t n_only;
 };
 

@@ -111,11 +111,14 @@ MUST_CHECK int index_has_directory(struct index *index, int64_t id, const char *
 
 /*
  * The directories that run paths name, as they are spelled, and again with `$ORIGIN` replaced by
- * where the object is; those that loader files have compiled in. Only what was first seen since
- * the index was opened, unless it was unfinished then: who was killed has not looked at them.
+ * where the object is; those that loader files have compiled in. `known`: it was seen before the
+ * index was opened, so that only packages written since, or gone before, can lack it. When the index
+ * was unfinished then, nothing is known: who was killed has not looked at them. When nothing was
+ * written, nothing is called.
  */
-MUST_CHECK int index_search_dirs(struct index *index, void (*each)(void *data, const char *path),
-                                 void *data, struct err *err);
+MUST_CHECK int index_search_dirs(struct index *index,
+                                 void (*each)(void *data, const char *path, bool known), void *data,
+                                 struct err *err);
 
 /*
  * Local facts: for every directory with objects whose change time is not the recorded one, `stat`

@@ -287,6 +287,7 @@ int index_write_package(struct index *index, int64_t id, const struct package_fa
         r = index_begin(index, err);
     if (r == 0 && replaces)
         r = drop_package(index, id, err);
+    index->replaced |= replaces;
     first_object = index->next_object;
     if (r == 0)
         r = index_add_directories(index, id, f, err);
@@ -315,8 +316,8 @@ int index_has_directory(struct index *index, int64_t id, const char *path, bool 
     return 0;
 }
 
-/* What an earlier, killed scan has seen, as if this one had. */
-static int note_all_search_dirs(struct index *index, struct err *err)
+/* What earlier scans have seen and search_dir does not spell out, as if this one had. */
+static int note_expanded(struct index *index, struct err *err)
 {
     struct stmt *s = index_prepare(index, SQL_ORIGIN_DIRS, err);
     int r;
@@ -331,17 +332,11 @@ static int note_all_search_dirs(struct index *index, struct err *err)
         index_note_dirs(index, stmt_text(s, 0));
         r = 0;
     }
-    if (r == 0 && !(s = index_prepare(index, SQL_SEARCH_DIRS, err)))
-        return -err->code;
-    while (r == 0 && (r = stmt_step(s, err)) > 0) {
-        index_note_dirs(index, stmt_text(s, 0));
-        r = 0;
-    }
     return r;
 }
 
-int index_search_dirs(struct index *index, void (*each)(void *data, const char *path), void *data,
-                      struct err *err)
+int index_search_dirs(struct index *index, void (*each)(void *data, const char *path, bool known),
+                      void *data, struct err *err)
 {
     const struct dictionary *dirs = &index->search_dir;
     bool unfinished = index->unfinished;
@@ -349,13 +344,13 @@ int index_search_dirs(struct index *index, void (*each)(void *data, const char *
 
     if (r == 0 && unfinished)
         r = index_load(index, err);
-    if (r == 0 && unfinished)
-        r = note_all_search_dirs(index, err);
+    if (r == 0 && (unfinished || index->replaced))
+        r = note_expanded(index, err);
     if (r < 0 || !index->expanded)
         return r;
-    for (uint32_t i = dirs->opened; i < intern_count(dirs->names); i++)
-        each(data, intern_name(dirs->names, i)->text);
+    for (uint32_t i = 0; i < intern_count(dirs->names); i++)
+        each(data, intern_name(dirs->names, i)->text, i < dirs->opened && !unfinished);
     for (uint32_t i = 0; i < intern_count(index->expanded); i++)
-        each(data, intern_name(index->expanded, i)->text);
+        each(data, intern_name(index->expanded, i)->text, false);
     return 0;
 }

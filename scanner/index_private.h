@@ -81,6 +81,7 @@ struct index {
     struct arena kept;
     int64_t next_object, next_directory;
     bool writing;
+    bool replaced;    /* a package was written in the place of an earlier state */
     bool marked;      /* it is said that a scan is not finished */
     bool unfinished;  /* so it was before: an earlier scan was killed */
     int64_t began_ns; /* when the transaction did */

@@ -93,12 +93,14 @@ const struct sql index_sql[] = {
     [SQL_SEARCH_DIR_ADD] = {"search-dir-add", "INSERT INTO search_dir VALUES (?, ?)"},
     [SQL_RUN_PATHS] = {"run-paths", "SELECT dirs, id FROM run_path ORDER BY id"},
     [SQL_RUN_PATH_ADD] = {"run-path-add", "INSERT INTO run_path VALUES (?, ?)"},
-    [SQL_ORIGIN_DIRS] = {"origin-dirs",
-                         "SELECT DISTINCT p.base, d.path, s.text FROM object o "
-                         "JOIN run_path r ON r.id = o.rpath OR r.id = o.runpath "
-                         "JOIN json_each(r.dirs) j JOIN search_dir s ON s.id = j.value "
-                         "JOIN directory d ON d.id = o.directory "
-                         "JOIN package p ON p.id = d.package WHERE substr(s.text, 1, 1) = '$'"},
+    [SQL_ORIGIN_DIRS] =
+        {"origin-dirs", "WITH r AS MATERIALIZED (SELECT r.id, s.text FROM run_path r "
+                        "JOIN json_each(r.dirs) j JOIN search_dir s ON s.id = j.value "
+                        "WHERE substr(s.text, 1, 1) = '$') "
+                        "SELECT DISTINCT p.base, d.path, r.text FROM object o "
+                        "JOIN r ON r.id = o.rpath OR r.id = o.runpath "
+                        "JOIN directory d ON d.id = o.directory JOIN package p ON p.id = d.package "
+                        "WHERE o.rpath IN (SELECT id FROM r) OR o.runpath IN (SELECT id FROM r)"},
     [SQL_LDSO_DIRS] =
         {"ldso-dirs", "SELECT system_dirs || coalesce(':' || rtrim(cache, replace(cache, '/', "
                       "'')), '') || coalesce(':' || rtrim(preload, replace(preload, '/', '')), '') "

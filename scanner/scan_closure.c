@@ -442,7 +442,13 @@ static bool keep_directory(struct search *search, const struct candidate *c, con
     return there;
 }
 
-static void keep_search_dir(void *data, const char *path)
+/* Has the index lost what it knew of the package's directories, or never had it? */
+static bool may_lack(const struct candidate *c)
+{
+    return c->written || (c->elsewhere && c->state == KNOWN_GONE);
+}
+
+static void keep_search_dir(void *data, const char *path, bool known)
 {
     struct search *search = data;
     const char *base, *below, *slash;
@@ -455,6 +461,8 @@ static void keep_search_dir(void *data, const char *path)
     if (!base)
         return;
     c = scan_candidate(search->scan, base);
+    if (known && !may_lack(c))
+        return;
     if (c->elsewhere)
         search->error = scan_name(search->scan, scan_number(search->scan, c), search->err);
     if (search->error || !c->id || !c->present || !(c->queued || c->elsewhere))
