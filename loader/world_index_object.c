@@ -25,16 +25,24 @@ static const char MAX_RUN_PATH[] = "SELECT max(id) FROM run_path";
 
 /* ---- texts by id */
 
-static bool fetch_texts(struct index_world *iw, const struct texts *texts, int64_t id)
+enum { TOGETHER_MIN = 8, TOGETHER_MAX = 64 };
+
+static bool fetch_texts(struct index_world *iw, struct texts *texts, int64_t id)
 {
-    const int64_t first = id - id % texts->together;
+    const int64_t least = texts->most < TOGETHER_MIN ? texts->most : TOGETHER_MIN;
+    const int64_t first = id - id % least;
     struct stmt *s = db_prepare(iw->db, texts->sql, &iw->err);
     int r;
 
     if (!s)
         return false;
+    if (first != texts->next)
+        texts->together = least;
+    else if (texts->together < texts->most)
+        texts->together *= 2;
+    texts->next = first + texts->together;
     stmt_bind_int(s, 1, first);
-    stmt_bind_int(s, 2, first + texts->together - 1);
+    stmt_bind_int(s, 2, texts->next - 1);
     while ((r = stmt_step(s, &iw->err)) > 0) {
         const int64_t at = stmt_int(s, 0);
 
@@ -45,7 +53,7 @@ static bool fetch_texts(struct index_world *iw, const struct texts *texts, int64
 }
 
 /* NULL: there is none, or the index is damaged. */
-static const char *text_of(struct index_world *iw, const struct texts *texts, uint64_t id)
+static const char *text_of(struct index_world *iw, struct texts *texts, uint64_t id)
 {
     if (id == 0 || id >= texts->n)
         return NULL;
@@ -119,6 +127,7 @@ static int open_texts(struct index_world *iw, struct texts *texts, const char *m
 
     if (r < 0)
         return r;
+    texts->next = -1;
     texts->text = calloc(++texts->n, sizeof(*texts->text));
     if (!texts->text)
         abort();
@@ -129,9 +138,9 @@ int index_world_texts(struct index_world *iw)
 {
     int r;
 
-    iw->name = (struct texts){.sql = NAMES, .make = make_copy, .together = 64};
-    iw->search_dir = (struct texts){.sql = SEARCH_DIRS, .make = make_copy, .together = 64};
-    iw->run_path = (struct texts){.sql = RUN_PATHS, .make = make_run_path, .together = 1};
+    iw->name = (struct texts){.sql = NAMES, .make = make_copy, .most = TOGETHER_MAX};
+    iw->search_dir = (struct texts){.sql = SEARCH_DIRS, .make = make_copy, .most = TOGETHER_MAX};
+    iw->run_path = (struct texts){.sql = RUN_PATHS, .make = make_run_path, .most = 1};
     r = open_texts(iw, &iw->name, MAX_NAME);
     if (r == 0)
         r = open_texts(iw, &iw->search_dir, MAX_SEARCH_DIR);

@@ -10,13 +10,14 @@
 struct index_world;
 
 /*
- * Texts by dense ids, fetched when first asked for, `together` neighbours at a time: who needs one
- * mostly needs the next.
+ * Texts by dense ids, fetched when first asked for, some neighbours with each: who needs one mostly
+ * needs the next. Few at first, and twice as many each time that the next ones were needed indeed.
  */
 struct texts {
     const char *sql; /* SELECT id, text ... WHERE id BETWEEN ?1 AND ?2 */
     const char *(*make)(struct index_world *iw, const char *stored);
-    int64_t together;
+    int64_t most;           /* to be fetched together; a power of two */
+    int64_t together, next; /* the last time: how many, and the id behind them */
     const char **text;
     size_t n; /* ids are below */
 };
