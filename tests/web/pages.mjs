@@ -263,8 +263,10 @@ const tests = {
         );
         s.t.same(
             await from.locator('a').evaluateAll((all) => all.map((a) => a.getAttribute('href'))),
-            ['https://github.com/anna', 'mailto:bo@example.org'],
-            'who can be reached',
+            ['anna', 'Bo+B.', 'javascript%3Aalert%281%29', 'Cleo'].map(
+                (name) => `/packages?maintainer=${name}`,
+            ),
+            'a name leads to what is theirs',
         );
         await s.close(page);
         for (const [at, row] of [
@@ -295,6 +297,59 @@ const tests = {
             'nobody',
         );
         await s.close(small);
+    },
+
+    /** What somebody maintains: from a name to each list, to whoever it is, and back. */
+    async whose(s) {
+        const page = await s.open(`/packages/${STORMY.split('/')[3]}`);
+        const chip = page.locator('.chip', { hasText: 'only what' });
+        const narrowed = async (/** @type {RegExp} */ url, /** @type {RegExp} */ caption) => {
+            await page.waitForURL(url);
+            await page.getByText(caption).waitFor();
+            await chip.getByRole('link', { name: 'GitHub' }).waitFor();
+        };
+        await page.locator('p.from').getByRole('link', { name: '@anna' }).click();
+        await narrowed(/\/packages\?maintainer=anna$/, /^1 package;/);
+        s.t.same(
+            await chip.getByRole('link', { name: 'GitHub' }).getAttribute('href'),
+            'https://github.com/anna',
+            'where she is reached',
+        );
+        await s.look(page, 'whose-wide');
+        await chip.getByRole('link', { name: 'programs' }).click();
+        await narrowed(/\/\?maintainer=anna$/, /^1 program,/);
+        await chip.getByRole('link', { name: 'findings' }).click();
+        await narrowed(/\/findings\?maintainer=anna$/, /^\d+ findings?$/);
+        s.t.same(
+            await page
+                .locator('table.findings tr[data-row]')
+                .evaluateAll((rows) => rows.every((row) => row.textContent?.includes('@anna'))),
+            true,
+            'all findings are hers',
+        );
+        await page.locator('.whom').getByRole('link', { name: 'Bo B.' }).first().click();
+        await page.waitForURL(/maintainer=Bo/);
+        await page.getByText('only what Bo B. maintains').waitFor();
+        s.t.same(
+            await chip.getByRole('link', { name: 'mail' }).getAttribute('href'),
+            'mailto:bo@example.org',
+            'an address',
+        );
+        await chip.getByRole('link', { name: "everybody's" }).click();
+        await page.waitForFunction(() => !location.search);
+        await page.waitForFunction(() => !document.body.textContent?.includes('only what'));
+        await s.close(page);
+        for (const [at, says] of [
+            ['/?maintainer=ann', "'ann' maintains no package here"],
+            ['/packages?maintainer=ann', 'is it @anna?'],
+            ['/findings?maintainer=ann', 'is it @anna?'],
+            ['/compare?maintainer=ann', 'is it @anna?'],
+        ]) {
+            const nobody = await s.open(at);
+            await nobody.getByText(says).waitFor();
+            s.t.check(await nobody.getByText('only what ann maintains').isVisible(), at);
+            await s.close(nobody);
+        }
     },
 
     async findings(s) {

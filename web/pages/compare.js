@@ -5,7 +5,7 @@ import { html, useId, useMemo, useState } from '../html.js';
 import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { method, Predicted, programName, shortPath } from '../parts/names.js';
-import { Whom } from '../parts/origin.js';
+import { Whom, Whose } from '../parts/origin.js';
 import { Await, Failure, Loading } from '../parts/states.js';
 import { Table } from '../parts/table.js';
 import { placesOf } from '../trace.js';
@@ -130,6 +130,7 @@ const Findings = ({ title, of }) => html`<details><summary>${title}: ${number(of
 
 /** @param {{of: Diff, to: string}} props */
 const Difference = ({ of, to }) => html`
+    ${of.why_none && html`<p class="state">${of.why_none}.</p>`}
     ${of.over.length > 0 && html`<ul class="failure state">${of.over.map((why) => html`<li>${why}</li>`)}</ul>`}
     <${Beside} caption="In all" names=${[`${of.a.name}, ${time(of.a.time)}`, `${of.b.name}, ${time(of.b.time)}`]} rows=${[
         ['failed calls, every program started once', of.a.failed, of.b.failed],
@@ -153,15 +154,16 @@ function Audits({ audits }) {
     const before = audits[at + 1] ?? audits.at(-1);
     const from = auditId(audits, url.searchParams.get('from') ?? before?.id ?? 'index');
     const calls = url.searchParams.get('min_calls') ?? '10';
-    const diff = useData(
-        api('diff', { from, to, min_calls: calls, min_percent: calls === '1' ? '0' : null }),
-    );
+    const maintainer = url.searchParams.get('maintainer');
+    const min_percent = calls === '1' ? '0' : null;
+    const diff = useData(api('diff', { from, to, min_calls: calls, min_percent, maintainer }));
     const options = auditOptions(audits);
     return html`
         <div class="filters">
             <${Select} name="from" label="From" now=${from} options=${options} />
             <${Select} name="to" label="To" now=${to} options=${options} />
             <${Select} name="min_calls" label="What counts as a change" now=${calls} options=${[['10', '10 calls and 5 %'], ['100', '100 calls and 5 %'], ['1', 'a single call']]} />
+            <${Whose} rows=${diff.data?.programs} />
         </div>
         ${audits.length < 2 && html`<p class="state">There is nothing but the index yet: an audit to compare it with is made by <code>stormlint audit</code>, or ordered from this service.</p>`}
         <${Await} of=${diff} what="Comparing">${(/** @type {Diff} */ of) => html`<${Difference} of=${of} to=${to} />`}<//>`;

@@ -6,6 +6,7 @@ import { auditOptions } from '../parts/audits.js';
 import { FindingTable } from '../parts/findings.js';
 import { Markdown } from '../parts/markdown.js';
 import { PackageId } from '../parts/names.js';
+import { Whose } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Choice, Pager, Search, Table } from '../parts/table.js';
 import { api, useUrl, withParams } from '../url.js';
@@ -89,8 +90,8 @@ function Problems() {
 /** @param {{audit: string, source: string}} props */
 function Found({ audit, source }) {
     const url = useUrl();
-    const { q, rule, severity, standing, after } = Object.fromEntries(url.searchParams);
-    const params = { q, rule, severity, standing, after, limit: 50 };
+    const { q, rule, severity, standing, maintainer, after } = Object.fromEntries(url.searchParams);
+    const params = { q, rule, severity, standing, maintainer, after, limit: 50 };
     /** @type {import('../types/answers').Address<FindingPage>} */
     const address =
         audit === 'index' ? api('findings', params) : api(`audits/${audit}/findings`, params);
@@ -98,11 +99,12 @@ function Found({ audit, source }) {
     const rules = useData(api('rules'));
     const filtered = q || rule || severity || standing;
     return html`
+        <${Whose} rows=${findings.data?.items} />
         ${rule && html`<${RulePage} id=${rule} />`}
         <${Await} of=${findings} what="Linting">${(/** @type {FindingPage} */ page) => html`
             ${!rule && rules.data && !after && html`<section><h2>By rule</h2><${Rules} counts=${page.rules} rules=${rules.data.items} source=${source} /></section>`}
             <section data-rows><h2>Findings</h2>
-                <${FindingTable} page=${page} caption=${count(page.total, 'finding')} none=${filtered ? 'No finding is like that.' : 'Nothing was found.'} />
+                <${FindingTable} page=${page} caption=${count(page.total, 'finding')} none=${page.why_none ? `${page.why_none}.` : filtered ? 'No finding is like that.' : 'Nothing was found.'} />
                 <${Pager} page=${page} address=${address} /></section>`}<//>`;
 }
 

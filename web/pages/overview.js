@@ -5,7 +5,7 @@ import { html, useEffect } from '../html.js';
 import { auditId, auditOptions } from '../parts/audits.js';
 import { Bar } from '../parts/bars.js';
 import { Exit, method, Package, Predicted, programName } from '../parts/names.js';
-import { Whom } from '../parts/origin.js';
+import { Whom, Whose } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Choice, Pager, Search, Table } from '../parts/table.js';
 import { api, go, programHref, useUrl, withParams } from '../url.js';
@@ -205,10 +205,8 @@ const unplanned = (page) => page.items.some((p) => 'id' in p && !p.plan);
 /** @param {{audit: string}} props */
 function Offenders({ audit }) {
     const url = useUrl();
-    const given = ['q', 'strategy', 'starts', 'min_failed', 'max_failed', 'after'].map((name) => [
-        name,
-        url.searchParams.get(name),
-    ]);
+    const names = ['q', 'strategy', 'starts', 'maintainer', 'min_failed', 'max_failed', 'after'];
+    const given = names.map((name) => [name, url.searchParams.get(name)]);
     const sort = url.searchParams.get('sort') ?? '-failed_opens';
     const params = { ...Object.fromEntries(given), sort, limit: PAGE };
     /** @type {import('../types/answers').Address<ProgramPage>} */
@@ -226,12 +224,13 @@ function Offenders({ audit }) {
             <${Choice} name="strategy" label="Best strategy" options=${STRATEGIES} />
             <${Choice} name="starts" label="Starts" options=${STARTS} />
             ${(params.min_failed || params.max_failed) && html`<p class="chip">${range(Number(params.min_failed), params.max_failed ? Number(params.max_failed) : null)} failed calls <a href=${withParams(url, { min_failed: null, max_failed: null })}>all</a></p>`}
+            <${Whose} rows=${programs.data?.items} />
         </div>
         <${Await} of=${programs} what="Reading programs">${(
             /** @type {ProgramPage} */ page,
         ) => html`
             <${Table} caption=${`${count(page.total, 'program')}, predicted calls of one start each`} columns=${COLUMNS} rows=${page.items} sort=${sort}
-                keyOf=${(/** @type {any} */ p) => p.id ?? `${p.key} ${p.path}`} none=${filtered ? 'No program is like that.' : 'There are no programs in this index.'} />
+                keyOf=${(/** @type {any} */ p) => p.id ?? `${p.key} ${p.path}`} none=${page.why_none ? `${page.why_none}.` : filtered ? 'No program is like that.' : 'There are no programs in this index.'} />
             <${Pager} page=${page} address=${address} />`}<//>
     </section>`;
 }

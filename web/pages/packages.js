@@ -3,7 +3,7 @@ import { useData } from '../api.js';
 import { bytes, count, number } from '../format.js';
 import { html } from '../html.js';
 import { Predicted } from '../parts/names.js';
-import { Whom } from '../parts/origin.js';
+import { Whom, Whose } from '../parts/origin.js';
 import { Await } from '../parts/states.js';
 import { Choice, Pager, Search, Table } from '../parts/table.js';
 import { api, packageHref, useUrl } from '../url.js';
@@ -33,9 +33,9 @@ const COLUMNS = [
 
 export function Page() {
     const url = useUrl();
-    const { q, programs, after } = Object.fromEntries(url.searchParams);
+    const { q, programs, maintainer, after } = Object.fromEntries(url.searchParams);
     const sort = url.searchParams.get('sort') ?? '-failed';
-    const address = api('packages', { q, programs, after, sort, limit: 50 });
+    const address = api('packages', { q, programs, maintainer, after, sort, limit: 50 });
     const packages = useData(address);
     return html`
         <h1>Packages <${Predicted} /></h1>
@@ -45,11 +45,12 @@ export function Page() {
                 ['', 'all packages'],
                 ['true', 'those with programs'],
             ]} />
+            <${Whose} rows=${packages.data?.items} />
         </div>
         <${Await} of=${packages} what="Reading packages">${(
             /** @type {NonNullable<typeof packages.data>} */ page,
         ) => html`
             <${Table} caption=${`${count(page.total, 'package')}; failed calls are those of the worst program`} columns=${COLUMNS} rows=${page.items} sort=${sort}
-                keyOf=${(/** @type {Package} */ p) => p.id} none=${q || programs ? 'No package is like that.' : 'There are no packages in this index.'} />
+                keyOf=${(/** @type {Package} */ p) => p.id} none=${page.why_none ? `${page.why_none}.` : q || programs ? 'No package is like that.' : 'There are no packages in this index.'} />
             <${Pager} page=${page} address=${address} />`}<//>`;
 }
