@@ -7,24 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends of names by which, when they are not executable, files are never ELF. */
+/*
+ * Ends of names by which, when they are not executable, files are never ELF. Guile compiles to ELF in
+ * ".go", GRUB's modules are ELF in ".mod": what else has these names is read, too.
+ */
 static const char *const data_ends[] = {
-    ".1",       ".2",    ".3",     ".4",    ".5",    ".6",    ".7",       ".8",     ".ac",
-    ".ada",     ".adb",  ".ads",   ".ali",  ".am",   ".bib",  ".bmp",     ".bz2",   ".c",
-    ".cc",      ".cfg",  ".cmake", ".cmi",  ".conf", ".cpp",  ".css",     ".csv",   ".dat",
-    ".desktop", ".dtd",  ".el",    ".elc",  ".eps",  ".ent",  ".example", ".eot",   ".f90",
-    ".gif",     ".gir",  ".glsl",  ".gmo",  ".go",   ".gz",   ".h",       ".hh",    ".hi",
-    ".hpp",     ".hs",   ".htm",   ".html", ".hxx",  ".icns", ".ico",     ".in",    ".inc",
-    ".info",    ".ini",  ".ipp",   ".jar",  ".java", ".jpeg", ".jpg",     ".js",    ".json",
-    ".jsx",     ".la",   ".lisp",  ".log",  ".lua",  ".m4",   ".map",     ".md",    ".mjs",
-    ".ml",      ".mli",  ".mk",    ".mo",   ".mod",  ".nix",  ".nls",     ".nroff", ".ogg",
-    ".otf",     ".page", ".patch", ".pc",   ".pcf",  ".pdf",  ".pem",     ".pfb",   ".php",
-    ".pl",      ".pm",   ".png",   ".po",   ".pod",  ".pot",  ".ps",      ".proto", ".py",
-    ".pyc",     ".pyi",  ".qml",   ".rb",   ".rst",  ".rs",   ".scm",     ".scss",  ".service",
-    ".sgml",    ".sh",   ".sty",   ".svg",  ".svgz", ".tcl",  ".tex",     ".texi",  ".theme",
-    ".tfm",     ".tga",  ".tif",   ".tiff", ".toml", ".ts",   ".tsx",     ".ttf",   ".txt",
-    ".ui",      ".upp",  ".vert",  ".vf",   ".vim",  ".wav",  ".webp",    ".woff",  ".woff2",
-    ".xml",     ".xpm",  ".xsd",   ".xsl",  ".xz",   ".yaml", ".yml",     ".zip",   ".zst",
+    ".1",       ".2",    ".3",     ".4",    ".5",    ".6",     ".7",       ".8",    ".ac",
+    ".ada",     ".adb",  ".ads",   ".ali",  ".am",   ".bib",   ".bmp",     ".bz2",  ".c",
+    ".cc",      ".cfg",  ".cmake", ".cmi",  ".conf", ".cpp",   ".css",     ".csv",  ".dat",
+    ".desktop", ".dtd",  ".el",    ".elc",  ".eps",  ".ent",   ".example", ".eot",  ".f90",
+    ".gif",     ".gir",  ".glsl",  ".gmo",  ".gz",   ".h",     ".hh",      ".hi",   ".hpp",
+    ".hs",      ".htm",  ".html",  ".hxx",  ".icns", ".ico",   ".in",      ".inc",  ".info",
+    ".ini",     ".ipp",  ".jar",   ".java", ".jpeg", ".jpg",   ".js",      ".json", ".jsx",
+    ".la",      ".lisp", ".log",   ".lua",  ".m4",   ".map",   ".md",      ".mjs",  ".ml",
+    ".mli",     ".mk",   ".mo",    ".nix",  ".nls",  ".nroff", ".ogg",     ".otf",  ".page",
+    ".patch",   ".pc",   ".pcf",   ".pdf",  ".pem",  ".pfb",   ".php",     ".pl",   ".pm",
+    ".png",     ".po",   ".pod",   ".pot",  ".ps",   ".proto", ".py",      ".pyc",  ".pyi",
+    ".qml",     ".rb",   ".rst",   ".rs",   ".scm",  ".scss",  ".service", ".sgml", ".sh",
+    ".sty",     ".svg",  ".svgz",  ".tcl",  ".tex",  ".texi",  ".theme",   ".tfm",  ".tga",
+    ".tif",     ".tiff", ".toml",  ".ts",   ".tsx",  ".ttf",   ".txt",     ".ui",   ".upp",
+    ".vert",    ".vf",   ".vim",   ".wav",  ".webp", ".woff",  ".woff2",   ".xml",  ".xpm",
+    ".xsd",     ".xsl",  ".xz",    ".yaml", ".yml",  ".zip",   ".zst",
 };
 static const char *const data_names[] = {
     "AUTHORS",    "BUGS",    "CHANGES", "CONTRIBUTING", "COPYING",   "ChangeLog",

@@ -62,6 +62,13 @@ let
     chmod 644 $out/lib/liblarge.so.1
     head -c 30000000 /dev/zero >> $out/lib/liblarge.so.1
   '';
+  # compiled Scheme and a boot loader's modules: ELF, under names that sources have elsewhere
+  compiled = of "compiled-3" ''
+    mkdir -p $out/lib/ccache $out/lib/grub
+    cp ${glibc}/lib/libc.so.6 $out/lib/ccache/web.go
+    cp ${glibc}/lib/libc.so.6 $out/lib/grub/normal.mod
+    chmod 644 $out/lib/*/*
+  '';
   single = of "single.so" "cp ${glibc}/lib/libc.so.6 $out";
   link = of "link-1" "ln -s ${plugins}/lib $out";
   text = of "text-1" "echo hello > $out";
@@ -71,5 +78,5 @@ package "app-1.0" ''
   text /share/near/x y
   link /bin/alias app
   link /lib/data.so ${data}/lib/libq.so
-  text /share/uses/all ${odd}\x0a${large}\x0a${single}\x0a${link}\x0a${text}
+  text /share/uses/all ${odd}\x0a${large}\x0a${compiled}\x0a${single}\x0a${link}\x0a${text}
 ''

@@ -264,11 +264,17 @@ static void names_tell_what_cannot_be_elf(void **state)
         bool executable, may;
         uint64_t size;
     } rows[] = {
-        {"liba.so.1", false, true, 100}, {"tool", true, true, 100},
-        {"x.h", false, false, 100},      {"x.h", true, true, 100},
-        {"x", true, false, 3},           {"plugin.node", false, true, 100},
-        {"ls.1.gz", false, false, 100},  {"LICENSE", false, false, 100},
+        {"liba.so.1", false, true, 100},
+        {"tool", true, true, 100},
+        {"x.h", false, false, 100},
+        {"x.h", true, true, 100},
+        {"x", true, false, 3},
+        {"plugin.node", false, true, 100},
+        {"ls.1.gz", false, false, 100},
+        {"LICENSE", false, false, 100},
         {"noext", false, true, 100},
+        {"web.go", false, true, 100},
+        {"normal.mod", false, true, 100},
     };
 
     (void)state;
