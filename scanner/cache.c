@@ -321,6 +321,11 @@ static int take_content(void *data, const void *bytes, size_t n, struct err *err
     return r < 0 ? r : nar_walk_has_enough(reader->walk);
 }
 
+static void restart_content(void *data)
+{
+    nar_walk_again(((struct cache_reader *)data)->walk);
+}
+
 static int list_enter(void *data, const char *name, struct err *err)
 {
     return nar_walk_sink.enter(((struct cache_reader *)data)->walk, name, err);
@@ -343,6 +348,7 @@ static int list_file(void *data, const char *name, bool executable, uint64_t siz
     const bool wanted = listing_may_be_elf(name, executable, size) && reader->result->ranged;
     const struct fetch fetch = {.url = archive_url(reader),
                                 .sink = take_content,
+                                .restart = restart_content,
                                 .data = reader,
                                 .from = offset,
                                 .size = size};

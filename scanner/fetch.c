@@ -17,6 +17,7 @@ enum {
     PAUSE_MAX_MS = 60000,
     REDIRECTIONS = 5,
     URL_MAX_BYTES = 8192,
+    REST_MAX = 64 * 1024, /* bytes: to let them come costs less than another connection */
 };
 
 struct fetcher {
@@ -35,6 +36,8 @@ struct transfer {
     int stopped;     /* by the sink: 1 or negative errno */
     bool bad_range;  /* a range was asked for, and is not what comes */
     bool given;      /* the sink has had something, in any try */
+    bool enough;     /* what still comes is ignored */
+    uint64_t rest;   /* of the range, when it was enough */
 };
 
 static unsigned or_default(unsigned value, unsigned fallback)
@@ -113,6 +116,15 @@ static bool is_wanted(struct transfer *t)
     return status >= 200 && status < 300 && !t->bad_range;
 }
 
+/* The rest of a range that nobody needs: its end leaves a connection for the next one. */
+static size_t pass_by(struct transfer *t, size_t n)
+{
+    if (n > t->rest)
+        return stop(t, 1);
+    t->rest -= n;
+    return n;
+}
+
 static size_t take(char *bytes, size_t one UNUSED, size_t n, void *data)
 {
     struct transfer *t = data;
@@ -122,6 +134,8 @@ static size_t take(char *bytes, size_t one UNUSED, size_t n, void *data)
 
     if (!is_wanted(t))
         return t->bad_range ? 0 : n;
+    if (t->enough)
+        return pass_by(t, n);
     if (fetch->size && take > fetch->size - t->answer->bytes)
         take = (size_t)(fetch->size - t->answer->bytes);
     if (fetch->max_bytes && take > fetch->max_bytes - t->answer->bytes)
@@ -132,7 +146,9 @@ static size_t take(char *bytes, size_t one UNUSED, size_t n, void *data)
     r = fetch->sink && take ? fetch->sink(fetch->data, bytes, take, t->err) : 0;
     if (r == 0 && fetch->size && t->answer->bytes == fetch->size && take < n)
         r = 1; /* a server that ignores ranges goes on */
-    return r ? stop(t, r) : n;
+    t->rest = fetch->size - t->answer->bytes;
+    t->enough = r == 1 && fetch->size && take == n && t->rest <= REST_MAX;
+    return r && !t->enough ? stop(t, r) : n;
 }
 
 /* ---- one try */
@@ -267,7 +283,7 @@ static int judge_status(const struct transfer *t)
 
 static int judge(const struct transfer *t, CURLcode code, const char *detail)
 {
-    if (t->stopped)
+    if (t->enough || t->stopped)
         return t->stopped < 0 ? t->stopped : 0;
     if (t->bad_range)
         return err_set(t->err, ERANGE, "'%s': the server gives no ranges", t->url);

@@ -40,7 +40,7 @@ struct fetch {
     const char *url;
     /*
      * Takes what arrives. 0: go on; 1: enough, the fetch ends well; negative errno with `err` set:
-     * it ends with that. May be NULL.
+     * it ends with that. Then nothing more is given to it. May be NULL.
      */
     int (*sink)(void *data, const void *bytes, size_t n, struct err *err);
     /*

@@ -203,6 +203,17 @@ static int add_link(void *data, const char *name, const char *target, struct err
 
 /* ---- files */
 
+void nar_walk_again(struct nar_walk *w)
+{
+    struct member *m = &w->member;
+
+    m->kind = HEAD;
+    m->n_head = m->len = 0;
+    m->seen = 0;
+    m->error = 0;
+    close_member(w);
+}
+
 static int begin_file(void *data, const char *name, bool executable, uint64_t size,
                       uint64_t offset UNUSED, struct err *err UNUSED)
 {
@@ -218,11 +229,7 @@ static int begin_file(void *data, const char *name, bool executable, uint64_t si
     m->size = size;
     m->executable = executable;
     m->passed = w->pass;
-    m->kind = HEAD;
-    m->n_head = m->len = 0;
-    m->seen = 0;
-    m->error = 0;
-    close_member(w);
+    nar_walk_again(w);
     w->pass = false;
     w->facts->files++;
     return 0;

@@ -31,6 +31,9 @@ void nar_walk_begin(struct nar_walk *walk, const char *base, const struct nar_on
 /* The next file's content will not come; by its name it is no ELF file. */
 void nar_walk_pass(struct nar_walk *walk);
 
+/* The content of the file at hand comes again, from its beginning. */
+void nar_walk_again(struct nar_walk *walk);
+
 /* Is it known already that the content of the file at hand does not matter? */
 bool nar_walk_has_enough(const struct nar_walk *walk);
 

@@ -14,8 +14,8 @@ class Faulty:
     A fault is ("status", code, headers), ("truncate", n), ("reset", n), ("slow", seconds),
     ("bytes", content) or ("stall", event)."""
 
-    def __init__(self, root):
-        self.root, self.script, self.asked = root, {}, []
+    def __init__(self, root, ranges=False):
+        self.root, self.ranges, self.script, self.asked = root, ranges, {}, []
         self.running = self.most = 0
         self.lock = threading.Lock()
         outer = self
@@ -75,7 +75,11 @@ class Faulty:
             time.sleep(fault[1])
         if kind == "stall":
             fault[1].wait(60)
-        request.send_response(200)
+        asked = request.headers.get("Range", "") if self.ranges else ""
+        if asked.startswith("bytes="):
+            first, last = (int(n) for n in asked[len("bytes="):].split("-"))
+            body = body[first:last + 1]
+        request.send_response(206 if asked else 200)
         request.send_header("Content-Length", str(len(body)))
         request.end_headers()
         if kind in ("truncate", "reset"):
