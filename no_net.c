@@ -83,19 +83,21 @@ static int become_net(struct err *err)
         strerror(errno));
 }
 
-static int run(int argc, char **argv)
+static int start_elsewhere(void *name, struct arena *arena, struct err *err)
 {
-    struct err err = {0};
-
-    (void)argc;
-    (void)become_net(&err);
-    log_error("'%s': %s", argv[0], err.text);
+    (void)arena;
+    (void)become_net(err);
+    log_error("'%s': %s", (const char *)name, err->text);
     return EXIT_FAILED;
 }
 
-const struct command cmd_hydra = {"hydra", SUMMARY_HYDRA, run};
-const struct command cmd_pull = {"pull", SUMMARY_PULL, run};
-const struct command cmd_serve = {"serve", SUMMARY_SERVE, run};
+#define ELSEWHERE(name, summary)                                                                   \
+    {                                                                                              \
+        name, summary, .work = start_elsewhere, .size = sizeof(name), .start = (name)              \
+    }
+const struct command cmd_hydra = ELSEWHERE("hydra", SUMMARY_HYDRA);
+const struct command cmd_pull = ELSEWHERE("pull", SUMMARY_PULL);
+const struct command cmd_serve = ELSEWHERE("serve", SUMMARY_SERVE);
 
 /* Who names a key wants a binary cache. */
 int public_key_read(const char *text, struct arena *arena, struct public_key *ret_key,

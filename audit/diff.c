@@ -332,7 +332,7 @@ static void judge(struct making *m)
     if (n_failing)
         over(m, arena_printf(m->arena, "%zu new %s", n_failing,
                              severity_words(m->arena, l->fail_on, n_failing)));
-    if (l->never_fail)
+    if (l->fail_on == SEVERITY_NEVER)
         d->n_over = 0;
 }
 

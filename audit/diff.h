@@ -10,13 +10,13 @@
 
 struct diff_limits {
     uint32_t min_calls; /* a start changes when it changes by at least this many failed calls ... */
-    uint32_t min_percent;  /* ... and by this much */
-    size_t allow_new;      /* new offenders that are within the budget */
-    size_t allow_worse;    /* programs that got worse, likewise */
-    bool limits_total;     /* `allow_total` counts */
-    uint64_t allow_total;  /* growth of all failed calls together */
-    enum severity fail_on; /* new findings from this severity on are over the budget */
-    bool never_fail;       /* whatever is found */
+    uint32_t min_percent; /* ... and by this much */
+    size_t allow_new;     /* new offenders that are within the budget */
+    size_t allow_worse;   /* programs that got worse, likewise */
+    bool limits_total;    /* `allow_total` counts */
+    uint64_t allow_total; /* growth of all failed calls together */
+    enum severity
+        fail_on; /* new findings from this severity on are over the budget; never: nothing */
 };
 
 #define DIFF_LIMITS                                                                                \

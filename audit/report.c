@@ -24,7 +24,7 @@ size_t report_judge(const struct audit *audit, const struct report_limits *limit
         found += audit_count(audit, s);
     for (size_t i = 0; i < audit->n_programs; i++)
         offenders += audit_is_offender(audit, &audit->program[i]);
-    if (found && !limits->never_fail)
+    if (found)
         add_sentence(
             arena, ret_over, &n,
             arena_printf(arena, "%zu %s", found, severity_words(arena, limits->fail_on, found)));

@@ -25,8 +25,7 @@ MUST_CHECK int report_write(const struct report *report, struct err *err);
 
 /* What an audit by itself may have. */
 struct report_limits {
-    enum severity fail_on; /* open findings from this severity on are over the budget ... */
-    bool never_fail;       /* ... or none is */
+    enum severity fail_on; /* open findings from this severity on are over the budget */
     bool limits_offenders; /* `max_offenders` counts */
     size_t max_offenders;  /* programs over the audit's budget of failed opens */
 };

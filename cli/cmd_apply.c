@@ -357,15 +357,9 @@ static int apply(void *into, struct arena *arena, struct err *err)
     return EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct options_apply o = {.apply = {.root = "/", .stale = STALE_FAIL}};
-
-    return command_run(&flags, argc, argv, &o, apply);
-}
-
 const struct command cmd_apply = {
     .name = "apply",
     .summary = "carry out plans: edit programs, make farms, prove it or undo it",
-    .run = run,
+    .flags = &flags,
+    WORK(apply, struct options_apply, .apply = {.root = "/", .stale = STALE_FAIL}),
 };

@@ -158,15 +158,9 @@ static int make(void *into, struct arena *arena, struct err *err)
     return audit.incomplete ? EXIT_INCOMPLETE : EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct audit_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, make);
-}
-
 const struct command cmd_audit = {
     .name = "audit",
     .summary = "record a closure in one file",
-    .run = run,
+    .flags = &flags,
+    WORK(make, struct audit_arguments),
 };

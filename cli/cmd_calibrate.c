@@ -64,15 +64,9 @@ static int measure(void *into, struct arena *arena UNUSED, struct err *err)
     return EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct calibrate_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, measure);
-}
-
 const struct command cmd_calibrate = {
     .name = "calibrate",
     .summary = "what a failed call costs in a directory",
-    .run = run,
+    .flags = &flags,
+    WORK(measure, struct calibrate_arguments),
 };

@@ -25,8 +25,7 @@ struct options_check {
     size_t n_env;
     const char **program; /* before "--" */
     size_t n_programs;
-    char **word; /* behind "--"; NULL: there is none */
-    size_t n_words;
+    char **word;           /* behind "--", NULL-ended; NULL: there was no "--" */
     struct options dlopen; /* its dlopens and declared alone */
 };
 
@@ -92,7 +91,7 @@ static int check(void *into, struct err *err)
 {
     const struct options_check *o = into;
 
-    if (o->tree && (o->n_programs || !o->n_words))
+    if (o->tree && (o->n_programs || !o->word || !*o->word))
         return err_set(err, EINVAL, "--tree wants a command behind --, and nothing before");
     if (!o->tree && !o->n_programs && !o->plan)
         return err_set(err, EINVAL, "which program?");
@@ -114,6 +113,8 @@ static int check(void *into, struct err *err)
 static const struct flags flags = {
     .row = rows,
     .check = check,
+    .until = "--",
+    .rest = offsetof(struct options_check, word),
     .args = "PROGRAM... [-- ARGS]\n--plan PLAN [-- ARGS]\n--tree -- COMMAND...",
     .doc =
         "Run each PROGRAM under strace and compare what the dynamic loader does, call for call, "
@@ -124,30 +125,18 @@ static const struct flags flags = {
         "program could not be measured, or there is nothing to compare in one that was named.",
 };
 
-/* ---- the command line */
-
-/* Take what is behind "--" off the command line: argp would mix it with the programs. */
-static int split_line(struct options_check *o, int argc, char **argv)
+/* What is behind "--" becomes the programs' arguments; there may be none. */
+static void take_args(char **word, struct check_options *c, struct arena *arena)
 {
-    int n = 0;
+    const char **arg = arena_calloc(arena, 1, sizeof(*arg));
+    size_t n = 0;
 
-    while (n < argc && strcmp(argv[n], "--") != 0)
-        n++;
-    if (n < argc) {
-        o->word = argv + n + 1;
-        o->n_words = (size_t)(argc - n - 1);
+    for (; word[n]; n++) {
+        arg = arena_grow(arena, arg, n, sizeof(*arg));
+        arg[n] = str_unescape(arena, word[n]);
     }
-    return n;
-}
-
-/* NULL: there was no "--"; behind it there may be nothing. */
-static const char **split_args(const struct options_check *o, struct arena *arena)
-{
-    const char **arg = o->word ? arena_calloc(arena, o->n_words + 1, sizeof(*arg)) : NULL;
-
-    for (size_t i = 0; i < o->n_words; i++)
-        arg[i] = str_unescape(arena, o->word[i]);
-    return arg;
+    c->args = arg;
+    c->n_args = n;
 }
 
 /* Ctrl-C ends what is being run, not us: programs run in other sessions, and must not be left. */
@@ -204,8 +193,8 @@ static int run_check(void *into, struct arena *arena, struct err *err)
     c->cpu = &cpu;
     c->env = o->env;
     c->n_env = o->n_env;
-    c->args = split_args(o, arena);
-    c->n_args = o->n_words;
+    if (o->word)
+        take_args(o->word, c, arena);
     c->dlopens = o->dlopen.dlopens;
     c->n_dlopens = o->dlopen.n_dlopens;
     c->declared = o->dlopen.declared;
@@ -217,15 +206,9 @@ static int run_check(void *into, struct arena *arena, struct err *err)
     return code;
 }
 
-static int run(int argc, char **argv)
-{
-    struct options_check o = {.top = 20};
-
-    return command_run(&flags, split_line(&o, argc, argv), argv, &o, run_check);
-}
-
 const struct command cmd_check = {
     .name = "check",
     .summary = "Run programs under strace and compare with the prediction, call for call",
-    .run = run,
+    .flags = &flags,
+    WORK(run_check, struct options_check, .top = 20),
 };

@@ -327,15 +327,9 @@ static int compare(void *into, struct arena *arena, struct err *err)
     return c.code;
 }
 
-static int run(int argc, char **argv)
-{
-    struct compare_options o = {.probe_us = -1};
-
-    return command_run(&flags, argc, argv, &o, compare);
-}
-
 const struct command cmd_compare = {
     .name = "compare",
     .summary = "all methods side by side, for programs and in total",
-    .run = run,
+    .flags = &flags,
+    WORK(compare, struct compare_options, .probe_us = -1),
 };

@@ -121,15 +121,9 @@ static int print(void *into, struct arena *arena, struct err *err)
     return print_list(o, &policy, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct criteria_options o = {0};
-
-    return command_run(&flags, argc, argv, &o, print);
-}
-
 const struct command cmd_criteria = {
     .name = "criteria",
     .summary = "the checklist of plans, and the methods compared by it",
-    .run = run,
+    .flags = &flags,
+    WORK(print, struct criteria_options),
 };

@@ -95,15 +95,9 @@ static int compare(void *into, struct arena *arena, struct err *err)
     return whose_code(&a->whose, a->whose.n_own, diff.n_over ? EXIT_FINDINGS : EXIT_FINE);
 }
 
-static int run(int argc, char **argv)
-{
-    struct diff_arguments a = {.limits = DIFF_LIMITS};
-
-    return command_run(&flags, argc, argv, &a, compare);
-}
-
 const struct command cmd_diff = {
     .name = "diff",
     .summary = "what got worse between two audits",
-    .run = run,
+    .flags = &flags,
+    WORK(compare, struct diff_arguments, .limits = DIFF_LIMITS),
 };

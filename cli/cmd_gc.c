@@ -46,15 +46,9 @@ static int gc(void *into, struct arena *arena, struct err *err)
     return EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct gc_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, gc);
-}
-
 const struct command cmd_gc = {
     .name = "gc",
     .summary = "drop from an index what is no more",
-    .run = run,
+    .flags = &flags,
+    WORK(gc, struct gc_arguments),
 };

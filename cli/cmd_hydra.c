@@ -267,15 +267,9 @@ static int order(void *into, struct arena *arena, struct err *err)
     return r < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct hydra_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, order);
-}
-
 const struct command cmd_hydra = {
     .name = "hydra",
     .summary = SUMMARY_HYDRA,
-    .run = run,
+    .flags = &flags,
+    WORK(order, struct hydra_arguments),
 };

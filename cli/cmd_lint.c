@@ -13,7 +13,6 @@ struct lint_arguments {
     struct maintainer whose;
     const struct format *format; /* NULL: text */
     enum severity fail_on;
-    bool never_fail;
     bool whole; /* --closure */
     bool has_rules, rules[N_RULES];
     uint32_t budget;
@@ -40,17 +39,6 @@ static int take_rules(void *into, const char *list, struct arena *arena, struct 
     return 0;
 }
 
-static int take_fail_on(void *into, const char *name, struct arena *arena UNUSED, struct err *err)
-{
-    struct lint_arguments *a = into;
-
-    a->never_fail = !strcmp(name, "never");
-    if (!a->never_fail && !severity_find(name, &a->fail_on))
-        return err_set(err, EINVAL, "--fail-on wants error, warning, note or never, not '%s'",
-                       name);
-    return 0;
-}
-
 static int take_format(void *into, const char *name, struct arena *arena UNUSED, struct err *err)
 {
     struct lint_arguments *a = into;
@@ -72,7 +60,7 @@ static const struct flag rows[] = {
     {"json", NULL, "The same as --format json", CALL(take_json)},
     {"fail-on", "SEVERITY",
      "Exit with 1 from this severity on: error, warning, note, or never (default: error)",
-     CALL(take_fail_on)},
+     CALL_ON(struct lint_arguments, fail_on, linting_fail_on)},
     {"rule", "RULE[,...]",
      "Ask these rules alone, by id or code (repeatable); 'all': opt-in ones, too",
      CALL(take_rules)},
@@ -146,7 +134,6 @@ static int print(const struct lint_arguments *a, struct lint_result *result,
                                        .cpu = a->common.cpu,
                                        .compared = a->baseline != NULL,
                                        .fail_on = a->fail_on,
-                                       .never_fail = a->never_fail,
                                        .arena = arena};
     const struct term term = term_of(stdout);
     int r = 0;
@@ -194,15 +181,9 @@ static int lint(void *into, struct arena *arena, struct err *err)
     return r < 0 ? r : whose_code(&a->whose, result.findings.n, r);
 }
 
-static int run(int argc, char **argv)
-{
-    struct lint_arguments a = {.fail_on = SEVERITY_ERROR};
-
-    return command_run(&flags, argc, argv, &a, lint);
-}
-
 const struct command cmd_lint = {
     .name = "lint",
     .summary = "what is wrong in a closure, by the rules",
-    .run = run,
+    .flags = &flags,
+    WORK(lint, struct lint_arguments, .fail_on = SEVERITY_ERROR),
 };

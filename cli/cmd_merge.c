@@ -176,19 +176,20 @@ static int merge(struct merge_arguments *a, struct arena *arena, struct err *err
 
 static int run_merge(void *into, struct arena *arena, struct err *err)
 {
-    const int r = merge(into, arena, err);
-    const bool usage = r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -EBUSY;
+    struct merge_arguments *a = into;
+    bool usage;
+    int r;
 
+    a->clashes = json_array();
+    r = merge(a, arena, err);
+    json_decref(a->clashes);
+    usage = r == -EINVAL || r == -ENOENT || r == -EEXIST || r == -EBUSY;
     return r >= 0 ? r : command_failed(usage ? EXIT_USAGE : EXIT_FAILED, err);
 }
 
-static int run(int argc, char **argv)
-{
-    struct merge_arguments a = {.clashes = json_array()};
-    const int code = command_run(&flags, argc, argv, &a, run_merge);
-
-    json_decref(a.clashes);
-    return code;
-}
-
-const struct command cmd_merge = {"merge", "make one index out of several", run};
+const struct command cmd_merge = {
+    .name = "merge",
+    .summary = "make one index out of several",
+    .flags = &flags,
+    WORK(run_merge, struct merge_arguments),
+};

@@ -319,15 +319,9 @@ static int plan(void *into, struct arena *arena, struct err *err)
     return o->all ? plan_everything(o, &policy, arena, err) : plan_arguments(o, &policy, arena);
 }
 
-static int run(int argc, char **argv)
-{
-    struct plan_options o = {.probe_us = -1};
-
-    return command_run(&flags, argc, argv, &o, plan);
-}
-
 const struct command cmd_plan = {
     .name = "plan",
     .summary = "the best remedy for a program, what it saves, why the others lose",
-    .run = run,
+    .flags = &flags,
+    WORK(plan, struct plan_options, .probe_us = -1),
 };

@@ -89,15 +89,9 @@ static int print(void *into, struct arena *arena, struct err *err)
                                                            : EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct policies_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, print);
-}
-
 const struct command cmd_policies = {
     .name = "policies",
     .summary = "what plans must not break, and what targets offer",
-    .run = run,
+    .flags = &flags,
+    WORK(print, struct policies_arguments),
 };

@@ -186,15 +186,9 @@ static int pull(void *into, struct arena *arena, struct err *err)
     return r < 0 ? command_failed(EXIT_FAILED, err) : r;
 }
 
-static int run(int argc, char **argv)
-{
-    struct pull_arguments a = {.scan.readers = (unsigned)READERS_UNSAID};
-
-    return command_run(&flags, argc, argv, &a, pull);
-}
-
 const struct command cmd_pull = {
     .name = "pull",
     .summary = SUMMARY_PULL,
-    .run = run,
+    .flags = &flags,
+    WORK(pull, struct pull_arguments, .scan.readers = (unsigned)READERS_UNSAID),
 };

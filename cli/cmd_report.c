@@ -82,7 +82,6 @@ static int report(void *into, struct arena *arena, struct err *err)
         report.n_over = diff.n_over;
     } else {
         const struct report_limits limits = {.fail_on = a->limits.fail_on,
-                                             .never_fail = a->limits.never_fail,
                                              .limits_offenders = a->alone.limits_offenders,
                                              .max_offenders = a->alone.max_offenders};
 
@@ -95,15 +94,9 @@ static int report(void *into, struct arena *arena, struct err *err)
     return whose_code(&a->whose, a->whose.n_own, report.n_over ? EXIT_FINDINGS : EXIT_FINE);
 }
 
-static int run(int argc, char **argv)
-{
-    struct report_arguments a = {.limits = DIFF_LIMITS};
-
-    return command_run(&flags, argc, argv, &a, report);
-}
-
 const struct command cmd_report = {
     .name = "report",
     .summary = "an audit as a page, and as files for CI systems",
-    .run = run,
+    .flags = &flags,
+    WORK(report, struct report_arguments, .limits = DIFF_LIMITS),
 };

@@ -144,15 +144,9 @@ static int print(void *into, struct arena *arena UNUSED, struct err *err)
     return r < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
-{
-    struct rules_arguments a = {0};
-
-    return command_run(&flags, argc, argv, &a, print);
-}
-
 const struct command cmd_rules = {
     .name = "rules",
     .summary = "the rules of lint, and what is known to be dangerous",
-    .run = run,
+    .flags = &flags,
+    WORK(print, struct rules_arguments),
 };

@@ -228,11 +228,9 @@ static int run_scan(void *into, struct arena *arena, struct err *err)
     return r >= 0 ? r : command_failed(usage ? EXIT_USAGE : EXIT_FAILED, err);
 }
 
-static int run(int argc, char **argv)
-{
-    struct arguments a = {.scan.readers = (unsigned)READERS_UNSAID};
-
-    return command_run(&flags, argc, argv, &a, run_scan);
-}
-
-const struct command cmd_scan = {"scan", "index the ELF files of a store or a closure", run};
+const struct command cmd_scan = {
+    .name = "scan",
+    .summary = "index the ELF files of a store or a closure",
+    .flags = &flags,
+    WORK(run_scan, struct arguments, .scan.readers = (unsigned)READERS_UNSAID),
+};

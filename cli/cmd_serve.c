@@ -206,11 +206,9 @@ static int run_serve(void *into, struct arena *arena, struct err *err)
     return r == 0 ? EXIT_FINE : command_failed(r == -EINVAL ? EXIT_USAGE : EXIT_FAILED, err);
 }
 
-static int run(int argc, char **argv)
-{
-    struct serve_options o = {0};
-
-    return command_run(&flags, argc, argv, &o, run_serve);
-}
-
-const struct command cmd_serve = {"serve", SUMMARY_SERVE, run};
+const struct command cmd_serve = {
+    .name = "serve",
+    .summary = SUMMARY_SERVE,
+    .flags = &flags,
+    WORK(run_serve, struct serve_options),
+};

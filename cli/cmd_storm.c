@@ -412,15 +412,9 @@ static int storm(void *into, struct arena *arena, struct err *err)
     return r < 0 ? r : report(&g, err);
 }
 
-static int run(int argc, char **argv)
-{
-    struct storm_options o = {.top = TOP_DEFAULT, .probe_us = -1};
-
-    return command_run(&flags, argc, argv, &o, storm);
-}
-
 const struct command cmd_storm = {
     .name = "storm",
     .summary = "What starts cost: programs ranked by the loader's failed calls",
-    .run = run,
+    .flags = &flags,
+    WORK(storm, struct storm_options, .top = TOP_DEFAULT, .probe_us = -1),
 };

@@ -19,16 +19,9 @@ struct syspath_options {
     const char *root, *cpu;
     const char **loader; /* at most one; none: that of /bin/sh */
     size_t n_loaders;
-    bool json, shell;
+    bool json, shell, exec;
     char **command; /* behind --exec, NULL-ended; NULL: not given */
 };
-
-static int take_exec(void *into UNUSED, const char *text UNUSED, struct arena *arena UNUSED,
-                     struct err *err)
-{
-    /* the command itself was taken off the line before */
-    return err_set(err, EINVAL, "--exec wants a command behind it");
-}
 
 static const struct flag rows[] = {
     {"root", "DIR", "Take the tree below DIR for /", INTO(struct syspath_options, root)},
@@ -36,7 +29,7 @@ static const struct flag rows[] = {
     {"shell", NULL, "Print a line for a shell that sets " VARIABLE,
      INTO(struct syspath_options, shell)},
     {"exec", NULL, "Set " VARIABLE " and become the command that follows, with its arguments",
-     CALL(take_exec)},
+     INTO(struct syspath_options, exec)},
     {"json", NULL, "Print JSON, with what the value depends on",
      INTO(struct syspath_options, json)},
     {NULL, "LOADER", NULL, LIST(struct syspath_options, loader, n_loaders)},
@@ -47,6 +40,8 @@ static int check(void *into, struct err *err)
 {
     const struct syspath_options *o = into;
 
+    if (o->exec || (o->command && !*o->command)) /* the first is one that was cut short */
+        return err_set(err, EINVAL, "--exec wants a command behind it");
     if (o->n_loaders > 1)
         return err_set(err, EINVAL, "one loader, please");
     if (o->json + o->shell + (o->command != NULL) > 1)
@@ -57,6 +52,8 @@ static int check(void *into, struct err *err)
 static const struct flags flags = {
     .row = rows,
     .check = check,
+    .until = "--exec",
+    .rest = offsetof(struct syspath_options, command),
     .args = "[LOADER]\n[LOADER] --exec COMMAND [ARGS...]",
     .doc = "Print the directories that a dynamic loader searches on its own account, as it prints "
            "them itself under LD_DEBUG=libs, without running it: the value of " VARIABLE ".\v"
@@ -184,29 +181,9 @@ static int syspath(void *into, struct arena *arena, struct err *err)
     return print(o, &s, &cpu, arena, err) < 0 ? command_failed(EXIT_FAILED, err) : EXIT_FINE;
 }
 
-/* Take "--exec COMMAND ARGS..." off the line: it belongs to another program. */
-static int split_command(struct syspath_options *o, int argc, char **argv)
-{
-    int n = 0;
-
-    while (n < argc && strcmp(argv[n], "--exec") != 0)
-        n++;
-    if (n + 1 >= argc)
-        return argc;
-    o->command = argv + n + 1;
-    return n;
-}
-
-static int run(int argc, char **argv)
-{
-    struct syspath_options o = {0};
-
-    argc = split_command(&o, argc, argv);
-    return command_run(&flags, argc, argv, &o, syspath);
-}
-
 const struct command cmd_syspath = {
     .name = "syspath",
     .summary = "The search path that a loader has built in, for ROOT_LDSYSPATH",
-    .run = run,
+    .flags = &flags,
+    WORK(syspath, struct syspath_options),
 };

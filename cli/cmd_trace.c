@@ -187,15 +187,9 @@ static int trace(void *into, struct arena *arena, struct err *err)
                          err);
 }
 
-static int run(int argc, char **argv)
-{
-    struct trace_options o = {0};
-
-    return command_run(&flags, argc, argv, &o, trace);
-}
-
 const struct command cmd_trace = {
     .name = "trace",
     .summary = "Every call the loader makes for a program, who asked and why",
-    .run = run,
+    .flags = &flags,
+    WORK(trace, struct trace_options),
 };

@@ -29,6 +29,20 @@ static int print_help(const char *program, const struct command *const *c, FILE 
     return to == stdout ? EXIT_FINE : EXIT_USAGE;
 }
 
+static int run(const struct command *command, int argc, char **argv)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    void *into = arena_calloc(&arena, 1, command->size);
+    struct err err = {0};
+    int code;
+
+    memcpy(into, command->start, command->size);
+    if (command->flags)
+        flags_parse(command->flags, argc, argv, into, &arena);
+    code = command->work(into, &arena, &err);
+    return code >= 0 ? code : command_failed(command_code(code), &err);
+}
+
 int command_main(const char *program, const struct command *const *commands, int argc, char **argv)
 {
     const struct command *const *c;
@@ -46,21 +60,9 @@ int command_main(const char *program, const struct command *const *commands, int
     }
     for (c = commands; *c; c++)
         if (!strcmp((*c)->name, name))
-            return (*c)->run(argc - 1, argv + 1);
+            return run(*c, argc - 1, argv + 1);
     fprintf(stderr, "%s: '%s' is no command; '%s help' lists them\n", program, name, program);
     return EXIT_USAGE;
-}
-
-int command_run(const struct flags *flags, int argc, char **argv, void *into,
-                int (*work)(void *into, struct arena *arena, struct err *err))
-{
-    CLEANUP(arena_release) struct arena arena = {0};
-    struct err err = {0};
-    int code;
-
-    flags_parse(flags, argc, argv, into, &arena);
-    code = work(into, &arena, &err);
-    return code >= 0 ? code : command_failed(command_code(code), &err);
 }
 
 enum exit_code command_code(int error)

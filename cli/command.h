@@ -16,9 +16,24 @@ enum exit_code {
 
 struct command {
     const char *name;
-    const char *summary;               /* one line, for `stormlint help` */
-    int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an exit code */
+    const char *summary;       /* one line, for `stormlint help` */
+    const struct flags *flags; /* what it takes; NULL: its line is not read */
+
+    /*
+     * What it does, with what its line was read into; the arena lives as long as this takes. It
+     * returns an exit code, or a negative errno: then the error is logged.
+     */
+    int (*work)(void *into, struct arena *arena, struct err *err);
+    size_t size;       /* of what its line is read into */
+    const void *start; /* that, before anything is read */
 };
+
+/* The function that does it, the struct that its line is read into, and what does not start as 0. */
+#define WORK(fn, type, ...)                                                                        \
+    .work = (fn), .size = sizeof(type), .start = &(const type)                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
 
 /*
  * main() of an executable with these commands, the last one NULL. An answer that could not be
@@ -26,26 +41,16 @@ struct command {
  */
 int command_main(const char *program, const struct command *const *commands, int argc, char **argv);
 
-/*
- * A command from its line on: read it into `into`, and do the `work`. That returns an exit code, or
- * a negative errno: then the error is logged. The arena lives as long as this takes.
- */
-int command_run(const struct flags *flags, int argc, char **argv, void *into,
-                int (*work)(void *into, struct arena *arena, struct err *err));
-
 /* What a negative errno means: EXIT_USAGE for -EINVAL, else EXIT_INCOMPLETE. */
 enum exit_code command_code(int error);
 
 /* Log an error and return the exit code. */
 int command_failed(enum exit_code code, const struct err *err);
 
-extern const struct command cmd_apply, cmd_check, cmd_scan, cmd_storm, cmd_trace;
-extern const struct command cmd_plan, cmd_serve, cmd_syspath;
-extern const struct command cmd_lint, cmd_rules, cmd_audit, cmd_diff, cmd_report, cmd_gc;
-extern const struct command cmd_hydra;
-extern const struct command cmd_merge;
-extern const struct command cmd_pull;
-extern const struct command cmd_compare, cmd_criteria, cmd_policies, cmd_calibrate;
+extern const struct command cmd_scan, cmd_storm, cmd_trace, cmd_check;
+extern const struct command cmd_plan, cmd_apply, cmd_compare, cmd_criteria, cmd_policies;
+extern const struct command cmd_calibrate, cmd_lint, cmd_rules, cmd_audit, cmd_diff, cmd_report;
+extern const struct command cmd_merge, cmd_gc, cmd_hydra, cmd_pull, cmd_syspath, cmd_serve;
 
 /* What `help` says of the commands that reach other machines, wherever they are (no_net.c). */
 #define SUMMARY_HYDRA "order an audit from a service: of the build that a Hydra has finished"

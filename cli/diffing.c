@@ -1,20 +1,6 @@
 #include "cli/diffing.h"
 
-#include "cli/options.h"
-
-#include <errno.h>
-#include <string.h>
-
-static int take_fail_on(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
-{
-    struct diff_limits *l = into;
-
-    l->never_fail = !strcmp(text, "never");
-    if (!l->never_fail && !severity_find(text, &l->fail_on))
-        return err_set(err, EINVAL, "--fail-on wants error, warning, note or never, not '%s'",
-                       text);
-    return 0;
-}
+#include "cli/linting.h"
 
 const struct flag diffing_rows[] = {
     {"min-calls", "N", "A start changes when its failed calls change by N or more (default: 10)",
@@ -31,6 +17,6 @@ const struct flag diffing_rows[] = {
     {"fail-on", "SEVERITY",
      "Budget: new findings from this severity on: error, warning, note; never: nothing fails "
      "(default: error)",
-     CALL(take_fail_on)},
+     CALL_ON(struct diff_limits, fail_on, linting_fail_on)},
     {0},
 };

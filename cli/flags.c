@@ -185,6 +185,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* Take what is another program's off the line: argp would mix it with ours. */
+static int split(const struct flags *flags, int argc, char **argv, void *into)
+{
+    for (int i = 1; flags->until && i < argc; i++)
+        if (!strcmp(argv[i], flags->until)) {
+            *(char ***)(void *)((char *)into + flags->rest) = argv + i + 1;
+            return i;
+        }
+    return argc;
+}
+
 void flags_parse(const struct flags *flags, int argc, char **argv, void *into, struct arena *arena)
 {
     static char name[64];
@@ -192,6 +203,7 @@ void flags_parse(const struct flags *flags, int argc, char **argv, void *into, s
     char **words = arena_calloc(arena, (size_t)argc + 1, sizeof(*words));
     struct argp argp = {.parser = parse, .args_doc = flags->args, .doc = flags->doc};
 
+    argc = split(flags, argc, argv, into);
     add_rows(&line, flags->row, into);
     add_option(&line, (struct argp_option){0});
     argp.options = line.option;

@@ -77,6 +77,10 @@ struct flags {
     const char *args; /* the arguments, as --help tells them, a line for each way; NULL: none */
     const char *doc;  /* what the command does; behind \v, what is told after the options */
 
+    const char
+        *until;  /* the word behind which the line is another program's; NULL: there is none */
+    size_t rest; /* where that goes, a char **, NULL-ended; the word is not there: it stays */
+
     /* NULL, or whether all of it together makes sense; asked last. Errors are told. */
     int (*check)(void *into, struct err *err);
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,18 @@ const struct flag linting_rows[] = {
     {NULL, "PATH", NULL, LIST(struct options, arg, n_args)},
     {0},
 };
+
+int linting_fail_on(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
+{
+    enum severity *limit = into;
+
+    if (!strcmp(text, "never"))
+        *limit = SEVERITY_NEVER;
+    else if (!severity_find(text, limit))
+        return err_set(err, EINVAL, "--fail-on wants error, warning, note or never, not '%s'",
+                       text);
+    return 0;
+}
 
 enum { DATE_LEN = 10 }; /* 2026-11-30 */
 

@@ -13,6 +13,9 @@
 /* --db --root --cpu and the arguments, into a struct options. */
 extern const struct flag linting_rows[];
 
+/* A flag's `take`: --fail-on, into an enum severity. */
+int linting_fail_on(void *into, const char *text, struct arena *arena, struct err *err);
+
 struct linting {
     struct places places;
     const struct setting *setting; /* the one of its places that is linted */

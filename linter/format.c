@@ -26,8 +26,6 @@ bool report_fails(const struct lint_report *report)
 {
     const char **told;
 
-    if (report->never_fail)
-        return false;
     for (enum severity s = report->fail_on; s <= SEVERITY_ERROR; s++)
         if (findings_count(&report->result->findings, s))
             return true;

@@ -16,7 +16,6 @@ struct lint_report {
     const char *name;      /* what was linted, for whoever compares runs: "nixos:unstable" */
     bool compared;         /* with a baseline: findings are new or known */
     enum severity fail_on; /* open findings of at least this severity fail */
-    bool never_fail;
     struct arena *arena;
 };
 

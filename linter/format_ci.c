@@ -31,7 +31,7 @@ static int by_package(const void *a, const void *b)
 
 static bool fails(const struct lint_report *report, const struct finding *f)
 {
-    return f->standing == FINDING_OPEN && f->severity >= report->fail_on && !report->never_fail;
+    return f->standing == FINDING_OPEN && f->severity >= report->fail_on;
 }
 
 static void print_case(const struct lint_report *report, const struct finding *f, FILE *to)
@@ -93,7 +93,7 @@ static void print_suite(const struct lint_report *report, struct finding *const 
 /* Suppressions that do nothing are cases of their own. */
 static void print_told(const struct lint_report *report, FILE *to)
 {
-    const bool fails = report->fail_on == SEVERITY_NOTE && !report->never_fail;
+    const bool fails = report->fail_on == SEVERITY_NOTE;
     const char **told;
     const size_t n = suppressions_told(report->suppressions, report->arena, &told);
 

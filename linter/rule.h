@@ -9,7 +9,12 @@
 
 #include "base/base.h"
 
-enum severity { SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
+enum severity {
+    SEVERITY_NOTE,
+    SEVERITY_WARNING,
+    SEVERITY_ERROR,
+    SEVERITY_NEVER, /* of no finding: a limit that none reaches */
+};
 
 /* How sure a finding is that there is something wrong. */
 enum confidence {

@@ -27,6 +27,7 @@ struct line {
     double half; /* of what --half says */
     unsigned vowels;
     struct inner inner;
+    char **rest;
 };
 
 static int take_half(void *into, const char *text, struct arena *arena UNUSED, struct err *err)
@@ -168,6 +169,27 @@ static void rows_of_a_member_and_functions(void **state UNUSED)
     assert_false(l.on);
 }
 
+static void the_rest_is_another_programs(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    const struct flags until = {.row = rows, .until = "--", .rest = offsetof(struct line, rest)};
+    char *argv[] = {arena_strdup(&arena, "test"), arena_strdup(&arena, "a"),
+                    arena_strdup(&arena, "--"), arena_strdup(&arena, "--on"), NULL};
+    struct line l = {0};
+
+    flags_parse(&until, 4, argv, &l, &arena);
+    assert_int_equal(l.n_args, 1);
+    assert_string_equal(l.rest[0], "--on");
+    assert_null(l.rest[1]);
+    assert_false(l.on);
+    l = (struct line){0};
+    flags_parse(&until, 3, argv, &l, &arena);
+    assert_non_null(l.rest);
+    l = (struct line){0};
+    flags_parse(&until, 2, argv, &l, &arena);
+    assert_null(l.rest);
+}
+
 /* ---- what ends the process */
 
 struct ending {
@@ -287,6 +309,7 @@ int main(void)
         cmocka_unit_test(numbers_have_their_members_range),
         cmocka_unit_test(lists_grow_and_texts_are_replaced),
         cmocka_unit_test(rows_of_a_member_and_functions),
+        cmocka_unit_test(the_rest_is_another_programs),
         cmocka_unit_test(errors_are_told),
         cmocka_unit_test(help_is_the_table),
         cmocka_unit_test(arguments_have_to_fit),
