@@ -6,6 +6,8 @@
 #include "loader/token.h"
 #include "scanner/ldso.h"
 
+#include <stdlib.h>
+
 const char *shown(struct check *check, const char *text)
 {
     return closure_shown(check->closure, check->arena, text);
@@ -39,6 +41,36 @@ static void add_component(struct check *check, struct arena *arena,
         ret->at = (struct place){.error = 2, .assumed = true};
 }
 
+/* Of one directory, in their order. */
+static int by_node(const void *a, const void *b)
+{
+    const struct component *x = *(const struct component *const *)a;
+    const struct component *y = *(const struct component *const *)b;
+
+    return x->at.node->number != y->at.node->number ? (x->at.node->number > y->at.node->number) -
+                                                          (x->at.node->number < y->at.node->number)
+                                                    : (x > y) - (x < y);
+}
+
+/* Sorted, not each beside each: a run path can have as many components as a file has bytes. */
+static void find_dirs(struct arena *arena, struct run_path *path)
+{
+    struct component **list = arena_calloc(arena, path->n + 1, sizeof(*list));
+    size_t n = 0;
+
+    path->dir = arena_calloc(arena, path->n + 1, sizeof(*path->dir));
+    for (size_t i = 0; i < path->n; i++)
+        if (!path->component[i].at.error && path->component[i].at.node->kind == NODE_DIR)
+            list[n++] = &path->component[i];
+    if (n > 1)
+        qsort(list, n, sizeof(*list), by_node);
+    for (size_t i = 0; i < n; i++)
+        list[i]->dir = i && list[i]->at.node == list[i - 1]->at.node ? list[i - 1]->dir : list[i];
+    for (size_t i = 0; i < path->n; i++)
+        if (path->component[i].dir == &path->component[i])
+            path->dir[path->n_dirs++] = &path->component[i];
+}
+
 static void take_apart(struct check *check, struct arena *arena, const struct lint_object *object,
                        const char *path, struct run_path *ret)
 {
@@ -59,6 +91,7 @@ static void take_apart(struct check *check, struct arena *arena, const struct li
     }
     ret->component = list;
     ret->n = n;
+    find_dirs(arena, ret);
 }
 
 /* The run path of an object: the one before again, when nothing in it depends on the object. */
@@ -81,13 +114,33 @@ static struct run_path *run_path_of(struct check *check, const struct lint_objec
     return last;
 }
 
-size_t components(struct check *check, const struct lint_object *object,
-                  struct component **ret_component)
+void check_run_path(struct check *check)
+{
+    const struct run_path *path = run_path_of(check, check->object);
+
+    check->component = path->component;
+    check->n_components = path->n;
+    check->dir = path->dir;
+    check->n_dirs = path->n_dirs;
+}
+
+size_t directories(struct check *check, const struct lint_object *object,
+                   const struct component ***ret_dir)
 {
     const struct run_path *path = run_path_of(check, object);
 
-    *ret_component = path->component;
-    return path->n;
+    *ret_dir = path->dir;
+    return path->n_dirs;
+}
+
+bool is_too_much(struct check *check, size_t n)
+{
+    if (check->n_dirs == 0 || n <= LOOKUPS_MAX / check->n_dirs)
+        return false;
+    report_object(check, check->object, NULL,
+                  "not asked: %zu names in %zu run path directories are more than is looked up", n,
+                  check->n_dirs);
+    return true;
 }
 
 bool is_driver_link(const char *path)
@@ -108,9 +161,14 @@ struct node *component_find(struct check *check, const struct component *compone
 
 static void find_ldso(struct check *check, struct run_path *path, struct arena *arena)
 {
-    for (size_t i = 0; i < path->n; i++)
+    size_t n = 0, max;
+
+    while (ldso_names()[n])
+        n++;
+    max = path->n_dirs < LOOKUPS_MAX / n ? path->n_dirs : LOOKUPS_MAX / n;
+    for (size_t i = 0; i < max; i++) /* no C library is behind thousands of others */
         for (const char *const *name = ldso_names(); *name; name++) {
-            struct node *node = component_find(check, &path->component[i], *name);
+            struct node *node = component_find(check, path->dir[i], *name);
 
             if (!node || !world_object(check->closure->world, node))
                 continue;

@@ -15,6 +15,8 @@ struct component {
     const char *expanded; /* with $ORIGIN replaced; `text` when there is nothing to expand */
     struct place at;      /* where it leads */
 
+    /* The first component that leads to the same directory; NULL: to none. */
+    const struct component *dir;
     const struct lint_package *package; /* that it names, links not followed; NULL: none known */
 };
 
@@ -32,7 +34,13 @@ struct check {
     /* RULE_OBJECT: its run path (RUNPATH, else RPATH), taken apart */
     struct component *component;
     size_t n_components;
+    /* ... and the directories that there are, each once, by the first component that leads there */
+    const struct component **dir;
+    size_t n_dirs;
 };
+
+/* Names looked up in directories for one rule and object; the largest object known wants 30,000. */
+enum { LOOKUPS_MAX = 1 << 18 };
 
 /* ---- telling: lint.c. A finding that is there already (same identity) is only counted. */
 
@@ -47,6 +55,8 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
 
 /* One more fact, with whole paths. Nothing when `finding` is NULL; the first few are kept. */
 void evidence(struct check *check, struct finding *finding, const char *fmt, ...) PRINTF(3, 4);
+/* False: what else there is will not be kept. */
+bool wants_evidence(const struct finding *finding);
 
 /* ---- asking: ask.c */
 
@@ -56,9 +66,15 @@ const char *shown(struct check *check, const char *text);
 /* A directory without its hash, as a subject: "ffmpeg.out/lib"; outside stores as it is. */
 const char *subject_path(struct check *check, const char *path);
 
-/* The run path of an object, taken apart; until another object is asked about. */
-size_t components(struct check *check, const struct lint_object *object,
-                  struct component **ret_component);
+/* The directories of an object's run path; until another object is asked about. */
+size_t directories(struct check *check, const struct lint_object *object,
+                   const struct component ***ret_dir);
+
+/*
+ * Would it be too much to look up `n` names in each directory of the object's run path? A file can
+ * ask for it a million times over; then one finding says so, and the rule goes without an answer.
+ */
+bool is_too_much(struct check *check, size_t n);
 
 /* Is it a machine-wide driver directory (/run/opengl-driver/lib)? */
 bool is_driver_link(const char *path);

@@ -26,6 +26,20 @@ static bool is_switchable(const char *name)
            danger_is("gbm-vulkan-cl", DANGER_BY_SONAME, name);
 }
 
+/* Which of its needed names are, and how many. */
+static const bool *switchable(struct check *check, size_t *ret_n)
+{
+    const struct object *o = check->object->object;
+    bool *is = arena_calloc(check->arena, o->n_needs, sizeof(*is));
+
+    *ret_n = 0;
+    for (size_t i = 0; i < o->n_needs; i++) {
+        is[i] = is_switchable(o->need[i].name);
+        *ret_n += is[i];
+    }
+    return is;
+}
+
 /* Where the first driver link stands; n_components: nowhere. */
 static size_t driver_link_at(const struct check *check)
 {
@@ -103,38 +117,43 @@ void check_driver_link_not_first(struct check *check)
 {
     const struct object *o = check->object->object;
     const size_t link = driver_link_at(check);
+    const struct component *at_link = check->component + link;
+    size_t n = 0;
+    const bool *wanted = link < check->n_components ? switchable(check, &n) : NULL;
 
-    if (link == check->n_components)
+    if (n == 0 || is_too_much(check, n))
         return;
     for (size_t i = 0; i < o->n_needs; i++)
-        for (size_t k = 0; k < link && is_switchable(o->need[i].name); k++) {
+        for (size_t k = 0; wanted[i] && k < check->n_dirs && check->dir[k] < at_link; k++) {
             struct finding *f;
 
-            if (!is_taken_from(check, &check->component[k], i))
+            if (!is_taken_from(check, check->dir[k], i))
                 continue;
             f = report_object(check, check->object, shown(check, o->need[i].name),
                               "%s is found in '%s', before the driver link",
-                              shown(check, o->need[i].name),
-                              shown(check, check->component[k].expanded));
-            evidence(check, f, "%s", check->component[k].expanded);
+                              shown(check, o->need[i].name), shown(check, check->dir[k]->expanded));
+            evidence(check, f, "%s", check->dir[k]->expanded);
             break;
         }
 }
 
 void check_farm_hides_driver(struct check *check)
 {
-    const size_t link = driver_link_at(check);
     const struct object *o = check->object->object;
+    const size_t link = driver_link_at(check);
+    const struct component *at_link = check->component + link;
+    size_t n = 0;
+    const bool *wanted = link < check->n_components ? switchable(check, &n) : NULL;
 
-    if (link == check->n_components)
+    if (n == 0 || is_too_much(check, n))
         return;
-    for (size_t k = 0; k < link; k++) {
-        const struct component *c = &check->component[k];
+    for (size_t k = 0; k < check->n_dirs && check->dir[k] < at_link; k++) {
+        const struct component *c = check->dir[k];
 
-        if (c->at.error || c->at.node->kind != NODE_DIR || !is_farm(check, c->at.node))
+        if (!is_farm(check, c->at.node))
             continue;
         for (size_t i = 0; i < o->n_needs; i++)
-            if (is_switchable(o->need[i].name) && component_find(check, c, o->need[i].name))
+            if (wanted[i] && component_find(check, c, o->need[i].name))
                 report_object(check, check->object, shown(check, o->need[i].name),
                               "the farm '%s' answers for %s ahead of the driver link",
                               shown(check, c->expanded), shown(check, o->need[i].name));

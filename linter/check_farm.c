@@ -65,31 +65,37 @@ bool is_farm(struct check *check, struct node *dir)
     return links > 0;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+
+    return (x->number > y->number) - (x->number < y->number);
+}
+
 /* The farms of a package: directories that run paths of its objects name. */
 static size_t farms(struct check *check, struct node ***ret_farm)
 {
-    struct node **farm = NULL;
-    size_t n = 0, i;
+    struct node **dir = NULL;
+    size_t n = 0, n_farms = 0;
 
     for (size_t o = 0; o < check->package->n_objects; o++) {
-        struct lint_object *object = check->package->object[o];
-        struct component *component;
-        size_t n_components;
+        const struct component **list;
+        const size_t n_dirs = directories(check, check->package->object[o], &list);
 
-        n_components = components(check, object, &component);
-        for (size_t k = 0; k < n_components; k++) {
-            if (component[k].at.error || component[k].package != check->package)
+        for (size_t k = 0; k < n_dirs; k++) {
+            if (list[k]->package != check->package)
                 continue;
-            for (i = 0; i < n && farm[i] != component[k].at.node; i++)
-                ;
-            if (i < n || !is_farm(check, component[k].at.node))
-                continue;
-            farm = arena_grow(check->arena, farm, n, sizeof(struct node *));
-            farm[n++] = component[k].at.node;
+            dir = arena_grow(check->arena, dir, n, sizeof(struct node *));
+            dir[n++] = list[k]->at.node;
         }
     }
-    *ret_farm = farm;
-    return n;
+    if (n > 1)
+        qsort(dir, n, sizeof(struct node *), by_number);
+    for (size_t i = 0; i < n; i++)
+        if ((i == 0 || dir[i] != dir[i - 1]) && is_farm(check, dir[i]))
+            dir[n_farms++] = dir[i];
+    *ret_farm = dir;
+    return n_farms;
 }
 
 /* Called with each directory of a farm: the farm itself ("") and its builds for CPUs. */

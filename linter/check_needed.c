@@ -41,7 +41,7 @@ static const struct lint_need *missing(const struct check *check, size_t i)
 
 static void where_looked(struct check *check, struct finding *f)
 {
-    for (size_t i = 0; i < check->n_components; i++)
+    for (size_t i = 0; i < check->n_components && wants_evidence(f); i++)
         evidence(check, f, "not in %s", check->component[i].expanded);
 }
 
@@ -108,7 +108,12 @@ void check_needed_unresolved(struct check *check)
 void check_needed_wrong_arch(struct check *check)
 {
     const struct object *o = check->object->object;
+    size_t n_refused = 0;
 
+    for (size_t i = 0; i < o->n_needs; i++)
+        n_refused += missing(check, i) && missing(check, i)->refused;
+    if (is_too_much(check, n_refused))
+        return;
     for (size_t i = 0; i < o->n_needs; i++) {
         const struct lint_need *need = missing(check, i);
         const char *name = shown(check, o->need[i].name);
@@ -118,8 +123,8 @@ void check_needed_wrong_arch(struct check *check)
             continue;
         f = report_object(check, check->object, name,
                           "%s is there for another machine or class only", name);
-        for (size_t k = 0; k < check->n_components && f; k++) {
-            const struct node *node = component_find(check, &check->component[k], o->need[i].name);
+        for (size_t k = 0; k < check->n_dirs && wants_evidence(f); k++) {
+            const struct node *node = component_find(check, check->dir[k], o->need[i].name);
 
             if (node)
                 evidence(check, f, "%s", world_path(check->arena, node));

@@ -157,8 +157,13 @@ static void want(struct check *check, struct wanted *wanted, const char *name)
     wanted->name[wanted->n++] = name;
 }
 
-/* Does a library, by a name, lie in the component or in its hwcaps directories? */
-static bool finds(struct check *check, const struct component *c, const char *name)
+/* Where the component's libraries can be: itself, and its directories for CPUs that there are. */
+struct parts {
+    struct component item[12];
+    size_t n;
+};
+
+static void parts_of(struct check *check, const struct component *c, struct parts *ret)
 {
     static const char *const levels[] = {
         "glibc-hwcaps/x86-64-v2",
@@ -175,15 +180,26 @@ static bool finds(struct check *check, const struct component *c, const char *na
     };
     const char *const *level;
 
-    if (component_find(check, c, name))
-        return true;
+    ret->item[0] = *c;
+    ret->n = 1;
     for_each (level, levels) {
-        struct component sub = *c;
+        const struct place at = world_walk(check->closure->world, c->at.node, *level);
 
-        sub.at = world_walk(check->closure->world, c->at.node, *level);
-        if (component_find(check, &sub, name))
-            return true;
+        if (!at.error && at.node->kind == NODE_DIR)
+            ret->item[ret->n++] = (struct component){.at = at};
     }
+}
+
+/* Is any of the names there? */
+static bool finds_any(struct check *check, const struct component *c, const struct wanted *wanted)
+{
+    struct parts parts;
+
+    parts_of(check, c, &parts);
+    for (size_t k = 0; k < wanted->n; k++)
+        for (size_t i = 0; i < parts.n; i++)
+            if (component_find(check, &parts.item[i], wanted->name[k]))
+                return true;
     return false;
 }
 
@@ -220,20 +236,21 @@ void check_runpath_dir_useless(struct check *check)
 {
     struct wanted wanted = {0};
     struct str list = {.arena = check->arena};
-    size_t n = 0, k;
+    size_t n = 0;
     struct finding *f;
 
-    if (!is_own_business(check) || !all_wanted(check, &wanted))
+    if (!is_own_business(check) || !all_wanted(check, &wanted) || is_too_much(check, wanted.n + 4))
         return;
     bool *useless = arena_calloc(check->arena, check->n_components + 1, sizeof(bool));
     for (size_t i = 0; i < check->n_components; i++) {
         const struct component *c = &check->component[i];
+        const size_t first = c->dir ? (size_t)(c->dir - check->component) : i;
 
-        if (c->at.error || c->at.node->kind != NODE_DIR || is_allowed_place(c->expanded))
+        if (!c->dir || is_allowed_place(c->expanded))
             continue;
-        for (k = 0; k < wanted.n && !finds(check, c, wanted.name[k]); k++)
-            ;
-        useless[i] = k == wanted.n;
+        useless[i] = first < i && !is_allowed_place(c->dir->expanded)
+                         ? useless[first]
+                         : !finds_any(check, c, &wanted);
         if (useless[i] && n++ < 3)
             str_printf(&list, "%s%s", list.len ? ", " : "", shown(check, c->expanded));
     }
@@ -242,7 +259,7 @@ void check_runpath_dir_useless(struct check *check)
     f = report_object(check, check->object, NULL,
                       "%zu of %zu run path directories find nothing: %s%s", n, check->n_components,
                       list.text, n > 3 ? ", ..." : "");
-    for (size_t i = 0; i < check->n_components; i++)
+    for (size_t i = 0; i < check->n_components && wants_evidence(f); i++)
         if (useless[i])
             evidence(check, f, "%s", check->component[i].expanded);
 }
@@ -257,55 +274,37 @@ static int by_text(const void *a, const void *b)
     return r ? r : (x > y) - (x < y);
 }
 
-/* Of one directory, likewise. */
-static int by_node(const void *a, const void *b)
+static void twice(struct check *check, const struct component *first, const struct component *c)
 {
-    const struct component *x = *(const struct component *const *)a;
-    const struct component *y = *(const struct component *const *)b;
-    const uintptr_t p = (uintptr_t)x->at.node, q = (uintptr_t)y->at.node;
+    struct finding *f = report_object(check, check->object, subject_path(check, c->expanded),
+                                      "the run path names '%s' twice", shown(check, c->expanded));
 
-    return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
-}
-
-static bool same_text(const struct component *a, const struct component *b)
-{
-    return !strcmp(a->expanded, b->expanded);
-}
-
-static bool same_node(const struct component *a, const struct component *b)
-{
-    return !a->at.error && !b->at.error && a->at.node == b->at.node;
+    evidence(check, f, "%s", first->text);
+    evidence(check, f, "%s", c->text);
 }
 
 /* Sorted, not each beside each: a run path can have as many components as a file has bytes. */
-static void duplicates(struct check *check, int (*order)(const void *a, const void *b),
-                       bool (*same)(const struct component *a, const struct component *b))
+void check_runpath_duplicate(struct check *check)
 {
     const size_t n = check->n_components;
     const struct component **list = arena_calloc(check->arena, n + 1, sizeof(*list));
     const struct component *first;
-    struct finding *f;
 
     for (size_t i = 0; i < n; i++)
         list[i] = &check->component[i];
-    qsort(list, n, sizeof(*list), order);
+    qsort(list, n, sizeof(*list), by_text);
     first = list[0];
-    for (size_t i = 1; i < n; i++) {
-        if (*list[i]->text == '\0' || !same(first, list[i])) {
+    for (size_t i = 1; i < n; i++)
+        if (*list[i]->text == '\0' || strcmp(first->expanded, list[i]->expanded) != 0)
             first = list[i];
-            continue;
-        }
-        f = report_object(check, check->object, subject_path(check, list[i]->expanded),
-                          "the run path names '%s' twice", shown(check, list[i]->expanded));
-        evidence(check, f, "%s", first->text);
-        evidence(check, f, "%s", list[i]->text);
-    }
-}
+        else
+            twice(check, first, list[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct component *c = &check->component[i];
 
-void check_runpath_duplicate(struct check *check)
-{
-    duplicates(check, by_text, same_text);
-    duplicates(check, by_node, same_node);
+        if (*c->text && c->dir && c->dir != c)
+            twice(check, c->dir, c);
+    }
 }
 
 void check_runpath_not_in_references(struct check *check)
@@ -404,19 +403,19 @@ static void one_name(struct check *check, const char *name)
     struct node *taken = NULL, *other;
     struct finding *f;
 
-    for (size_t i = 0; i < check->n_components; i++) {
-        other = component_find(check, &check->component[i], name);
+    for (size_t i = 0; i < check->n_dirs; i++) {
+        other = component_find(check, check->dir[i], name);
         if (!other || !world_object(check->closure->world, other) ||
             !same_machine(other->object, check->object->object))
             continue;
         if (!taken) {
             taken = other;
-            first = &check->component[i];
+            first = check->dir[i];
         } else if (!same_build(taken, other)) {
             f = report_object(check, check->object, shown(check, name),
                               "%s is in two run path directories: '%s' comes before '%s'",
                               shown(check, name), shown(check, first->expanded),
-                              shown(check, check->component[i].expanded));
+                              shown(check, check->dir[i]->expanded));
             if (f && may_be_equal(taken, other))
                 f->confidence = CONFIDENCE_LIKELY;
             evidence(check, f, "%s", world_path(check->arena, taken));
@@ -430,6 +429,8 @@ void check_runpath_shadowing(struct check *check)
 {
     const struct object *o = check->object->object;
 
+    if (is_too_much(check, o->n_needs))
+        return;
     for (size_t i = 0; i < o->n_needs; i++)
         if (!strchr(o->need[i].name, '/'))
             one_name(check, o->need[i].name);

@@ -44,7 +44,7 @@ void lint_ask(struct lint *lint, enum rule_scope scope, struct check like)
     like.closure = lint->closure;
     like.arena = &arena;
     if (scope == RULE_OBJECT)
-        like.n_components = components(&like, like.object, &like.component);
+        check_run_path(&like);
     for (like.rule = rules(); like.rule < rules() + N_RULES; like.rule++)
         if (like.rule->scope == scope && is_asked(lint, like.rule))
             like.rule->check(&like);

@@ -17,6 +17,8 @@ struct run_path {
     const char *text; /* NULL: none */
     struct component *component;
     size_t n;
+    const struct component **dir; /* see struct check */
+    size_t n_dirs;
     struct node **ldso; /* loaders in its directories */
     size_t n_ldso;
     bool ldso_known;
@@ -39,6 +41,9 @@ struct lint {
     size_t n_programs;
     bool incomplete;
 };
+
+/* The run path of the check's object, taken apart: ask.c */
+void check_run_path(struct check *check);
 
 /* Ask all rules of a scope. */
 void lint_ask(struct lint *lint, enum rule_scope scope, struct check like);

@@ -145,12 +145,17 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
     return f;
 }
 
+bool wants_evidence(const struct finding *finding)
+{
+    return finding && finding->n_evidence < MAX_EVIDENCE;
+}
+
 void evidence(struct check *check, struct finding *finding, const char *fmt, ...)
 {
     struct arena *arena = check->lint->arena;
     va_list ap;
 
-    if (!finding || finding->n_evidence >= MAX_EVIDENCE)
+    if (!wants_evidence(finding))
         return;
     finding->evidence =
         arena_grow(arena, finding->evidence, finding->n_evidence, sizeof(*finding->evidence));

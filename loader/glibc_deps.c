@@ -25,7 +25,7 @@ static struct answer map_image(struct run *run, const struct ask *ask, const str
                                struct image *image)
 {
     struct answer answer = {0};
-    struct lib *lib = lib_same_file(ask->space, image->node);
+    struct lib *lib = lib_same_file(run, ask->space, image->node);
 
     if (!lib) {
         const bool self = is_self_elsewhere(run, ask->space, name);

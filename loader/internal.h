@@ -176,6 +176,7 @@ struct lib {
     bool opened; /* its own list of dependencies is complete: dlopen asks nothing again */
     const struct name **name; /* every name it is known by */
     size_t n_names;
+    const char *musl_path; /* musl: its run path with $ORIGIN replaced; NULL: not asked (yet) */
 };
 
 /* The objects of one namespace in list order. */
@@ -185,6 +186,8 @@ struct space {
     bool is_base;       /* the program's own: names are found by the fast map */
     bool broken;        /* a filter's move has lost objects: the loader counts more than it finds */
     uint64_t files[16]; /* one bit for each possible hash of an identity: most files are new */
+    struct lib **by_file; /* of many: open addressing by identity; NULL: not made (yet) */
+    size_t by_file_mask;
 };
 
 /* What is known about a directory in this process (docs/loader.md, 8). */
@@ -234,6 +237,7 @@ struct run {
     struct resolver *resolver; /* NULL: no module reads notes in this start */
     bool goes_on;              /* it only lists: a missing library may not end it */
     uint32_t n_asked;          /* requests made, kept or not */
+    uint64_t effort;           /* bytes of paths, and of what else takes time without a call */
 };
 
 /* Count one call. That is all when calls are not kept, which is worth a way of its own. */
@@ -283,9 +287,9 @@ struct lib *lib_new(struct run *run, struct space *space, struct image *image, s
 void lib_name(struct run *run, struct space *space, struct lib *lib, const struct name *name);
 void lib_list(struct run *run, struct lib *lib, const struct lib *by);
 struct lib *lib_known(struct run *run, const struct space *space, const struct name *name);
-struct lib *lib_same_file(struct space *space, const struct node *node);
+struct lib *lib_same_file(struct run *run, struct space *space, const struct node *node);
 /* Around a change of a space's order: the names of its objects, given up and given anew. */
-void space_forget_names(struct run *run, const struct space *space);
+void space_forget_names(struct run *run, struct space *space);
 void space_name(struct run *run, const struct space *space);
 
 /* The program's image: its $ORIGIN is told by glibc_origin(), its header is not judged. */

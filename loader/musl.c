@@ -95,6 +95,7 @@ static enum search_end open_one(struct run *run, const char *path, enum stage st
     const struct place at = loader_walk(run->loader, path);
     const int error = open_error(run, at);
 
+    run->effort += strlen(path);
     if (!error) {
         ret_found->image = image_get(run->loader, run->setup, intern(run->names, path), at.node);
         ret_found->stage = stage;
@@ -115,20 +116,24 @@ static enum search_end open_one(struct run *run, const char *path, enum stage st
 static enum search_end search_list(struct run *run, const char *list, const char *name,
                                    enum stage stage, struct found *ret_found)
 {
+    const size_t name_len = strlen(name);
+
     for (;;) {
-        size_t len;
+        const size_t skipped = strspn(list, ":\n"), len = strcspn(list + skipped, ":\n");
         const char *path;
 
-        list += strspn(list, ":\n");
-        len = strcspn(list, ":\n");
+        run->effort += skipped + len;
+        list += skipped;
         if (len == 0)
             return GO_ON;
         if (run_too_large(run))
             return STOP;
-        path = arena_printf(run->arena, "%.*s/%s", (int)len, list, name);
+        if (len + 1 + name_len < PATH_BUFFER) {
+            path = arena_printf(run->arena, "%.*s/%s", (int)len, list, name);
+            if (open_one(run, path, stage, ret_found) == STOP)
+                return STOP;
+        }
         list += len;
-        if (strlen(path) < PATH_BUFFER && open_one(run, path, stage, ret_found) == STOP)
-            return STOP;
     }
 }
 
@@ -142,8 +147,8 @@ static const char *path_of(struct run *run, struct lib *lib)
     const char *text = object->runpath ? object->runpath : object->rpath, *origin, *slash, *at;
     struct str out = {.arena = run->arena};
 
-    if (!text || !strchr(text, '$'))
-        return text;
+    if (lib->musl_path || !text || !strchr(text, '$'))
+        return lib->musl_path ? lib->musl_path : text;
     for (at = strchr(text, '$'); at; at = strchr(at + 1, '$'))
         if (!str_starts(at, "$ORIGIN") && !str_starts(at, "${ORIGIN}"))
             return NULL;
@@ -169,10 +174,14 @@ static const char *path_of(struct run *run, struct lib *lib)
         return NULL;
     str_add(&out, "");
     for (at = text; (text = strchr(at, '$')); at = text + (text[1] == '{' ? 9 : 7)) {
+        if (run_too_large(run))
+            return NULL;
+        run->effort += strlen(origin);
         str_add_n(&out, at, (size_t)(text - at));
         str_add(&out, origin);
     }
     str_add(&out, at);
+    lib->musl_path = out.text;
     return out.text;
 }
 
@@ -263,7 +272,7 @@ static struct lib *load(struct musl *m, enum request_kind kind, struct lib *aske
         (void)open_one(run, name, STAGE_DIRECT, &found);
     if (!found.image)
         return answer(run, RESULT_MISSING, found.stage, NULL, asker);
-    lib = lib_same_file(&run->base, found.image->node);
+    lib = lib_same_file(run, &run->base, found.image->node);
     if (lib) {
         if (searched && lib->n_names == 0)
             lib_name(run, &run->base, lib, intern(run->names, str_base(lib->image->path->text)));

@@ -8,7 +8,9 @@
 
 enum {
     ASSUMPTIONS_MAX = 64,
-    STEPS_MAX = 1 << 20, /* calls and requests; the heaviest start known makes 20,000 calls */
+    STEPS_MAX = 1 << 18,    /* calls and requests; the heaviest start known makes 20,000 calls */
+    EFFORT_MAX = 128 << 20, /* bytes of paths; the same one has 2 million */
+    MANY = 64,              /* objects of a space, from which on they are found by a table */
 };
 
 /* ---- the record */
@@ -96,10 +98,11 @@ bool run_too_large(struct run *run)
     const struct storm *s = &run->trace->storm, *d = &run->trace->dlopen;
     const uint32_t steps = run->n_asked + s->opens + s->stats + s->others + d->opens + d->stats;
 
-    if (steps < STEPS_MAX)
+    if (steps < STEPS_MAX && run->effort < EFFORT_MAX)
         return false;
-    run_exit(run, EXIT_TOO_LARGE, "too large: it is not predicted beyond %d calls and requests",
-             STEPS_MAX);
+    run_exit(run, EXIT_TOO_LARGE,
+             "too large: it is not predicted beyond %d calls and requests, or %d MiB of paths",
+             STEPS_MAX, EFFORT_MAX >> 20);
     return true;
 }
 
@@ -154,13 +157,54 @@ static void known_put(struct run *run, const struct name *name, struct lib *lib)
         *slot = (struct known){.stamp = run->stamp, .lib = lib};
 }
 
+static uint64_t file_hash(const struct node *node)
+{
+    return (node->ino ^ node->dev << 48) * 0x9e3779b97f4a7c15u;
+}
+
 /* One of the bits by which a space tells that it has no such file. */
 static uint64_t *file_bit(struct space *space, const struct node *node, uint64_t *ret_bit)
 {
-    const uint64_t hash = (node->ino ^ node->dev << 48) * 0x9e3779b97f4a7c15u;
+    const uint64_t hash = file_hash(node);
 
     *ret_bit = UINT64_C(1) << (hash >> 58);
     return &space->files[hash >> 54 & (ARRAY_LEN(space->files) - 1)];
+}
+
+/* Can it be found by its file? The program and the loader are not asked for theirs. */
+static bool is_by_file(const struct lib *lib, const struct node *node)
+{
+    return lib->image && !lib->is_main && !lib->is_self && lib->image->node->ino == node->ino &&
+           lib->image->node->dev == node->dev;
+}
+
+/* The slot of the first object of the file, or the free one where it belongs. */
+static struct lib **by_file_slot(const struct space *space, const struct node *node)
+{
+    size_t at = (file_hash(node) >> 24) & space->by_file_mask;
+
+    while (space->by_file[at] && !is_by_file(space->by_file[at], node))
+        at = (at + 1) & space->by_file_mask;
+    return &space->by_file[at];
+}
+
+/* The object is the last one of its space. At most half of the table is in use. */
+static void by_file_add(struct run *run, struct space *space, struct lib *lib)
+{
+    size_t i = space->n - 1;
+
+    if (!space->by_file || space->n * 2 > space->by_file_mask) {
+        space->by_file_mask = MANY * 4 - 1;
+        while (space->by_file_mask < space->n * 4)
+            space->by_file_mask = space->by_file_mask * 2 + 1;
+        space->by_file = arena_calloc(run->arena, space->by_file_mask + 1, sizeof(struct lib *));
+        i = 0;
+    }
+    for (; i < space->n; i++) {
+        lib = space->lib[i];
+        if (lib->image && !*by_file_slot(space, lib->image->node))
+            *by_file_slot(space, lib->image->node) = lib;
+    }
 }
 
 struct lib *lib_new(struct run *run, struct space *space, struct image *image, struct lib *chain)
@@ -175,11 +219,14 @@ struct lib *lib_new(struct run *run, struct space *space, struct image *image, s
 
         *word |= bit;
     }
+    if (space->n > MANY)
+        by_file_add(run, space, lib);
     return lib;
 }
 
 void lib_name(struct run *run, struct space *space, struct lib *lib, const struct name *name)
 {
+    run->effort += lib->n_names;
     for (size_t i = 0; i < lib->n_names; i++)
         if (lib->name[i] == name)
             return;
@@ -189,8 +236,9 @@ void lib_name(struct run *run, struct space *space, struct lib *lib, const struc
         known_put(run, name, lib);
 }
 
-void space_forget_names(struct run *run, const struct space *space)
+void space_forget_names(struct run *run, struct space *space)
 {
+    space->by_file = NULL;
     for (size_t i = 0; space->is_base && i < space->n; i++)
         for (size_t k = 0; k < space->lib[i]->n_names; k++)
             known_slot(run, space->lib[i]->name[k])->stamp = 0;
@@ -217,20 +265,18 @@ struct lib *lib_known(struct run *run, const struct space *space, const struct n
     return NULL;
 }
 
-struct lib *lib_same_file(struct space *space, const struct node *node)
+struct lib *lib_same_file(struct run *run, struct space *space, const struct node *node)
 {
     uint64_t bit, *word = file_bit(space, node, &bit);
 
     if (!(*word & bit))
         return NULL;
-    for (size_t i = 0; i < space->n; i++) {
-        struct lib *lib = space->lib[i];
-
-        if (!lib->image || lib->is_main || lib->is_self)
-            continue;
-        if (lib->image->node->ino == node->ino && lib->image->node->dev == node->dev)
-            return lib;
-    }
+    if (space->by_file)
+        return *by_file_slot(space, node);
+    run->effort += space->n;
+    for (size_t i = 0; i < space->n; i++)
+        if (is_by_file(space->lib[i], node))
+            return space->lib[i];
     return NULL;
 }
 

@@ -55,6 +55,7 @@ struct found open_path(struct run *run, const struct name *path, enum stage stag
     const struct place at = loader_walk(run->loader, path->text);
     const int error = open_error(run, at);
 
+    run->effort += path->len;
     if (!error)
         return judge_open(run, image_get(run->loader, run->setup, path, at.node), stage, miss_ends);
     if (at.assumed)
@@ -131,6 +132,7 @@ static struct found open_in(struct walk *w, struct dir *dir, size_t cap)
     const struct probe at = probe(w, dir, cap);
     struct found found;
 
+    run->effort += dir->path->len + w->name->len;
     if (at.image) {
         found = judge_open(run, at.image, w->stage, false);
         if (!found.image)
@@ -178,6 +180,7 @@ static enum dir_state stat_dir(struct walk *w, struct dir *dir, size_t cap)
     const bool is_dir = !at.error && at.node->kind == NODE_DIR;
     int error = at.error;
 
+    run->effort += dir->path->len;
     if (slash && dir->path->len + run->setup->cap_len[cap] >= PATH_MAX)
         error = ENAMETOOLONG;
     else if (!error && slash && !is_dir)
@@ -201,6 +204,7 @@ static bool walk_dir(struct walk *w, struct dir *dir, struct found *found)
     const bool enotdir = run->setup->profile.version >= V_ENOTDIR_GOES_ON;
     bool any = false;
 
+    run->effort += 4; /* bytes: to pass one by that is known to be missing takes as long */
     for (size_t cap = 0; cap < run->setup->profile.n_caps; cap++) {
         if (state[cap] == DIR_MISSING)
             continue;

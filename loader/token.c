@@ -3,6 +3,7 @@
 #include "base/str.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 /* The tokens by name, with the member of struct tokens that holds the value. */
@@ -63,7 +64,8 @@ const char *token_expand(struct arena *arena, const char *text, const struct tok
             memcpy(&value, (const char *)tokens + token->value, sizeof(value));
         if (!value)
             return NULL;
-        str_add(&out, value);
+        if (out.len <= PATH_MAX) /* else no system call takes it, whatever else is in it */
+            str_add(&out, value);
         text = dollar + len;
     }
     str_add(&out, text);

@@ -23,12 +23,28 @@ struct child {
     int error;              /* errno; ENODATA: assumed absent */
 };
 
+/*
+ * Where a link leads that takes long to follow: a path can name forty of them, each with a text of
+ * thousands of steps, and a run path a hundred thousand such paths.
+ */
+struct led {
+    const struct node *link; /* NULL: free slot */
+    struct place at;
+    int links; /* followed behind it until then */
+};
+
 struct children {
     struct child *slot;
     uint32_t mask, count;
+    struct led *led; /* open addressing, at most half full; NULL: none */
+    uint32_t led_mask, n_led;
 };
 
-enum { SMALL = 4096 }; /* tables below it grow faster: many stay small, the others pass by */
+enum {
+    SMALL = 4096,      /* tables below it grow faster: many stay small, the others pass by */
+    LONG_TARGET = 512, /* bytes of a link's text, */
+    LONG_CHAIN = 8,    /* or links behind it, from which on it is remembered where it leads */
+};
 
 static uint32_t child_hash(const struct node *dir, uint32_t name)
 {
@@ -60,6 +76,43 @@ static void children_resize(struct children *c, uint32_t slots)
     free(old.slot);
 }
 
+/* The slot of a link, or the free one where it belongs. */
+static struct led *led_slot(const struct children *c, const struct node *link)
+{
+    uint32_t at = child_hash(link, 0) & c->led_mask;
+
+    while (c->led[at].link && c->led[at].link != link)
+        at = (at + 1) & c->led_mask;
+    return &c->led[at];
+}
+
+static void led_keep(struct children *c, const struct led *led)
+{
+    struct led *slot;
+
+    if (!c->led || c->n_led * 2 > c->led_mask) {
+        const struct children old = *c;
+
+        c->led_mask = old.led ? old.led_mask * 2 + 1 : 63;
+        c->led = table_calloc(c->led_mask + 1, sizeof(*c->led));
+        for (uint32_t i = 0; old.led && i <= old.led_mask; i++)
+            if (old.led[i].link)
+                *led_slot(c, old.led[i].link) = old.led[i];
+        free(old.led);
+    }
+    slot = led_slot(c, led->link);
+    c->n_led += !slot->link;
+    *slot = *led;
+}
+
+/* What was laid over can lead links elsewhere. */
+static void led_forget(struct children *c)
+{
+    free(c->led);
+    c->led = NULL;
+    c->n_led = c->led_mask = 0;
+}
+
 static void number_node(struct world *world, struct node *node)
 {
     while (world->under)
@@ -74,6 +127,8 @@ void world_remember(struct world *world, const struct node *dir, const struct na
     struct children *c = world->children;
     struct child *slot;
 
+    if (world->under && c->led)
+        led_forget(c);
     if (c->count * 3 > c->mask * 2)
         children_resize(c, (c->mask + 1) * (c->mask + 1 < SMALL ? 4 : 2));
     slot = children_slot(c, dir, name->id);
@@ -113,6 +168,7 @@ void world_close(struct world *world)
         intern_free(world->names);
     arena_release(world->arena);
     free(world->children->slot);
+    free(world->children->led);
     free(world->children);
     free(world->arena);
     free(world);
@@ -188,6 +244,27 @@ static struct place failed(int error)
 
 static struct place follow(struct world *world, struct node *dir, const char *path, int *links);
 
+/* Follow the link, one of `*links` so far. Too many from here are too many from further on. */
+static struct place follow_link(struct world *world, struct node *dir, const struct node *link,
+                                int *links)
+{
+    struct children *c = world->children;
+    const struct led *known = c->led ? led_slot(c, link) : NULL;
+    const int before = *links;
+    struct place at;
+
+    if (known && known->link && before + known->links > LINKS_MAX)
+        return failed(ELOOP);
+    if (known && known->link && known->at.error != ELOOP) {
+        *links += known->links;
+        return known->at;
+    }
+    at = follow(world, dir, link->target, links);
+    if (*links - before >= LONG_CHAIN || strlen(link->target) >= LONG_TARGET)
+        led_keep(c, &(struct led){.link = link, .at = at, .links = *links - before});
+    return at;
+}
+
 /* Look one component up in `dir`, following it when it is a link. */
 static struct place step(struct world *world, struct node *dir, const struct name *name, int *links)
 {
@@ -206,7 +283,7 @@ static struct place step(struct world *world, struct node *dir, const struct nam
         return (struct place){.node = child.node};
     if (++*links > LINKS_MAX)
         return failed(ELOOP);
-    return follow(world, dir, child.node->target, links);
+    return follow_link(world, dir, child.node, links);
 }
 
 static struct place follow(struct world *world, struct node *dir, const char *path, int *links)
@@ -222,6 +299,7 @@ static struct place follow(struct world *world, struct node *dir, const char *pa
         const char *part = path + slashes;
 
         path = part + len;
+        world->n_steps++;
         if (at.node->kind != NODE_DIR)
             return failed(ENOTDIR); /* something follows a file, be it only a slash */
         if (len == 0)
@@ -254,6 +332,7 @@ struct place world_at(struct world *world, struct node *dir, const struct name *
 {
     int links = 0;
 
+    world->n_steps++;
     return step(world, dir, name, &links);
 }
 

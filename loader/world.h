@@ -114,6 +114,7 @@ struct world {
                           file asks for */
     struct children *children;
     uint32_t n_nodes; /* numbered; counted by the lowest of worlds laid over each other */
+    uint64_t n_steps; /* names looked up and components followed so far: what looking has cost */
 };
 
 /* A new world with an empty root directory, to be filled by `ops`. Takes `data`. */
