@@ -185,6 +185,47 @@ static void threads_make_no_difference(void **state UNUSED)
     assert_int_equal(sum[0].median, sum[1].median);
 }
 
+static void tell_maintainers(void)
+{
+    struct db *db = NULL;
+    struct err err;
+
+    if (db_open(store->db, DB_WRITE, &db, &err) < 0 ||
+        db_exec(db,
+                "INSERT INTO origin VALUES ('user-1', 'user', '[\"@anna\"]', NULL), "
+                "('busy-1', 'busy', '[\"@bo\"]', NULL)",
+                &err) < 0)
+        fail_msg("%s", err.text);
+    db_close(db);
+}
+
+/* As in the plan of everything, but for what others' packages would do to it. */
+static void one_maintainers_are_planned_alone(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct maintainer whose = {.name = "anna", .arena = &arena};
+    const struct whole_query query = {
+        .db = store->db, .policy = &policy, .plans = WHOLE_NO_PLANS, .whose = &whose};
+    const struct whole_program *alone, *among;
+    struct whole own, all;
+    struct err err;
+
+    tell_maintainers();
+    plan(0, &all);
+    if (whole_plan(&query, &own, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(own.n_packages, 1);
+    assert_int_equal(own.n_programs, 1);
+    alone = program_of(&own, "user");
+    among = program_of(&all, "user");
+    assert_memory_equal(&alone->before, &among->before, sizeof(alone->before));
+    assert_memory_equal(&alone->own, &among->own, sizeof(alone->own));
+    assert_memory_equal(&alone->whole, &alone->own, sizeof(alone->own));
+    assert_string_equal(alone->strategy, among->strategy);
+    whole_release(&own);
+    whole_release(&all);
+}
+
 static void without_a_place_for_plans_nothing_is_planned(void **state UNUSED)
 {
     struct whole_query query = {.db = store->db, .policy = &policy, .plans = WHOLE_LINES};
@@ -250,6 +291,7 @@ int main(void)
         cmocka_unit_test(plugins_of_the_policy_count),
         cmocka_unit_test(what_makes_one_worse_is_taken_back),
         cmocka_unit_test(threads_make_no_difference),
+        cmocka_unit_test(one_maintainers_are_planned_alone),
         cmocka_unit_test(without_a_place_for_plans_nothing_is_planned),
     };
 
