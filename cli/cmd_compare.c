@@ -188,6 +188,7 @@ static int compare_one(struct comparing *c, struct subject_query *query, const c
     c->view.arena = &arena;
     if (r == 0 && (r = print_one(c, &one, path, err)) == 0)
         add_totals(c, &one);
+    c->view.arena = NULL;
     subject_release(&subject);
     return r;
 }

@@ -68,8 +68,8 @@ static void tell_pause(void *data UNUSED, const char *why, unsigned ms)
     log_warn("%s; trying again in %u ms", why, ms);
 }
 
-static int fetch_list(const struct pull_arguments *a, struct arena *arena, char **ret_text,
-                      size_t *ret_len, const char **ret_url, struct err *err)
+static int fetch_list(const struct pull_arguments *a, const char **ret_url, struct str *ret_text,
+                      struct err *err)
 {
     struct fetcher *fetcher = fetcher_new(&(struct fetch_policy){.pausing = tell_pause});
     size_t len = strlen(a->hydra);
@@ -77,9 +77,9 @@ static int fetch_list(const struct pull_arguments *a, struct arena *arena, char 
 
     while (len && a->hydra[len - 1] == '/')
         len--;
-    *ret_url = arena_printf(arena, "%.*s/eval/%s/store-paths", (int)len, a->hydra, a->eval);
-    r = fetch_text_as(fetcher, *ret_url, "application/json", LIST_MAX, arena, ret_text, ret_len,
-                      err);
+    *ret_url =
+        arena_printf(ret_text->arena, "%.*s/eval/%s/store-paths", (int)len, a->hydra, a->eval);
+    r = fetch_text(fetcher, *ret_url, "application/json", LIST_MAX, ret_text, err);
     fetcher_free(fetcher);
     return r;
 }
@@ -88,18 +88,17 @@ static int fetch_list(const struct pull_arguments *a, struct arena *arena, char 
 static int read_list(const struct pull_arguments *a, struct arena *arena,
                      struct closure_file *ret_list, struct err *err)
 {
-    char *text = NULL;
-    const char *url = "";
-    size_t len = 0;
-    int r = fetch_list(a, arena, &text, &len, &url, err);
+    struct str text = {.arena = arena};
+    const char *url;
+    int r = fetch_list(a, &url, &text, err);
 
     if (r < 0)
         return r;
-    if (strspn(text, "[] \t\r\n") == len) {
+    if (strspn(text.text, "[] \t\r\n") == text.len) {
         *ret_list = (struct closure_file){.format = "paths"};
         return 0;
     }
-    r = closure_file_parse(url, text, len, a->scan.store, arena, ret_list, err);
+    r = closure_file_parse(url, text.text, text.len, a->scan.store, arena, ret_list, err);
     if (r == 0 && ret_list->refers)
         return err_set(err, EPROTO, "'%s': no list of store paths", url);
     return r == -EINVAL ? -EPROTO : r;

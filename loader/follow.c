@@ -82,6 +82,16 @@ static enum step stop_at(struct walker *w, bool unfollowed, const char *why)
     return STEP_LAST;
 }
 
+/* What may be a wrapper, as the present hop would start it. False: it cannot be read. */
+static bool script_at(const struct walker *w, struct node *file, struct script *ret_script)
+{
+    struct script script = {.env = w->at.env, .n_env = w->at.n_env, .shell = w->at.program};
+
+    script.bytes = file ? bytes_at(w, file, WRAPPER_MAX, &script.len) : NULL;
+    *ret_script = script;
+    return script.bytes;
+}
+
 /* The present hop is finished: what comes next is `exec`. */
 static enum step go_on(struct walker *w, const char *how, const char *exec)
 {
@@ -138,7 +148,7 @@ static enum step run_sbang(struct walker *w)
     int error;
 
     if (w->at.n_args == 0 || !(file = file_at(w, w->at.arg[0], &error)) ||
-        !(bytes = bytes_at(w, file, 2 * 4096, &len)))
+        !(bytes = bytes_at(w, file, 8192, &len)))
         return stop_at(w, true, "sbang has no script to read");
     if (shebang_second(bytes, len, w->arena, &word, &n, &why) < 0)
         return stop_at(w, true, why.text);
@@ -148,24 +158,15 @@ static enum step run_sbang(struct walker *w)
     return STEP_ON;
 }
 
-static int read_script(struct walker *w, const char *bytes, size_t len, struct wrapper *ret,
-                       struct err *why)
-{
-    const bool csh = str_ends(str_base(w->at.program), "csh");
-
-    return (csh ? wrapper_csh : wrapper_shell)(bytes, len, w->at.program, w->at.env, w->at.n_env,
-                                               w->arena, ret, why);
-}
-
 static enum step run_shell(struct walker *w)
 {
     const size_t at = operand(w);
     struct wrapper wrapper;
     struct err why = {0};
-    struct node *file;
-    const char *bytes, *script;
-    size_t len;
+    struct script script;
+    const char *path;
     int error;
+    bool csh;
 
     for (size_t i = 0; i < at; i++)
         if (w->at.arg[i][0] == '-' && w->at.arg[i][1] != '-' && strpbrk(w->at.arg[i], "cilos"))
@@ -173,15 +174,14 @@ static enum step run_shell(struct walker *w)
                            "a shell with options that it is not known to start a script by");
     if (at == w->at.n_args)
         return STEP_LAST;
-    script = w->at.arg[at];
+    path = w->at.arg[at];
     arg_drop(w, at + 1);
-    if (!strcmp(str_base(script), "sbang"))
+    if (!strcmp(str_base(path), "sbang"))
         return run_sbang(w);
-    file = file_at(w, script, &error);
-    bytes = file ? bytes_at(w, file, WRAPPER_MAX, &len) : NULL;
-    if (!bytes)
-        return stop_at(w, true, arena_printf(w->arena, "'%s' cannot be read", script));
-    if (read_script(w, bytes, len, &wrapper, &why) < 0)
+    if (!script_at(w, file_at(w, path, &error), &script))
+        return stop_at(w, true, arena_printf(w->arena, "'%s' cannot be read", path));
+    csh = str_ends(str_base(script.shell), "csh");
+    if ((csh ? wrapper_csh : wrapper_shell)(&script, w->arena, &wrapper, &why) < 0)
         return stop_at(w, true, why.text);
     w->script = NULL; /* read to its end */
     return become(w, arena_printf(w->arena, "a script for '%s'", w->at.program), &wrapper);
@@ -192,15 +192,12 @@ static enum step run_guile(struct walker *w)
     const size_t at = operand(w);
     struct wrapper wrapper;
     struct err why = {0};
-    struct node *file;
-    const char *bytes;
-    size_t len;
+    struct script script;
     int error, r;
 
-    if (at == w->at.n_args || !(file = file_at(w, w->at.arg[at], &error)) ||
-        !(bytes = bytes_at(w, file, WRAPPER_MAX, &len)))
+    if (at == w->at.n_args || !script_at(w, file_at(w, w->at.arg[at], &error), &script))
         return STEP_LAST;
-    r = wrapper_guile(bytes, len, w->at.env, w->at.n_env, w->arena, &wrapper, &why);
+    r = wrapper_guile(&script, w->arena, &wrapper, &why);
     if (r == -ENOTSUP)
         return stop_at(w, true, why.text);
     if (r < 0)
@@ -398,13 +395,12 @@ static enum step run_binary(struct walker *w)
 {
     struct wrapper wrapper;
     struct err why = {0};
-    const char *bytes;
-    size_t len;
+    struct script script;
     int r;
 
-    if (w->file->size > WRAPPER_MAX || !(bytes = bytes_at(w, w->file, WRAPPER_MAX, &len)))
+    if (w->file->size > WRAPPER_MAX || !script_at(w, w->file, &script))
         return STEP_LAST;
-    r = wrapper_read(bytes, len, w->at.env, w->at.n_env, w->arena, &wrapper, &why);
+    r = wrapper_read(&script, w->arena, &wrapper, &why);
     if (r == -ENOTSUP)
         return stop_at(w, true, why.text);
     return r < 0 ? STEP_LAST : become(w, "a binary wrapper", &wrapper);

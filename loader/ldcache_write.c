@@ -80,7 +80,7 @@ static uint64_t level_hwcap(const char *const *level, const char *name)
 {
     uint64_t i = 0;
 
-    while (strcmp(level[i], name))
+    while (strcmp(level[i], name) != 0)
         i++;
     return has_level | i;
 }

@@ -396,6 +396,24 @@ static size_t line_of(const struct shell *shell)
     return line;
 }
 
+static struct following following(const struct script *script, struct arena *arena,
+                                  struct wrapper *wrapper)
+{
+    struct following f = {
+        .shell = {.arena = arena, .text = script->bytes, .len = script->len, .self = "$0"},
+        .wrapper = wrapper};
+
+    shell_take_env(&f.shell, script->env, script->n_env);
+    return f;
+}
+
+static int answer(const struct following *f, struct wrapper *ret_wrapper)
+{
+    shell_give_env(&f->shell, &f->wrapper->env, &f->wrapper->n_env);
+    *ret_wrapper = *f->wrapper;
+    return 0;
+}
+
 /* `base`: the shell's name. */
 static int read_shell(struct following *f, const char *base, struct err *err)
 {
@@ -446,41 +464,29 @@ static int read_binary(struct following *f, struct err *err)
     return 0;
 }
 
-int wrapper_read(const char *bytes, size_t len, const char *const *env, size_t n_env,
-                 struct arena *arena, struct wrapper *ret_wrapper, struct err *err)
+int wrapper_read(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
+                 struct err *err)
 {
     struct wrapper wrapper = {0};
-    struct following f = {.shell = {.arena = arena, .text = bytes, .len = len, .self = "$0"},
-                          .wrapper = &wrapper};
+    struct following f = following(script, arena, &wrapper);
+    const size_t len = script->len;
     int r;
 
-    shell_take_env(&f.shell, env, n_env);
-    if (len > 2 && !memcmp(bytes, "#!", 2))
+    if (len > 2 && !memcmp(script->bytes, "#!", 2))
         r = read_script(&f, err);
-    else if (len > 4 && len <= WRAPPER_MAX && !memcmp(bytes, "\177ELF", 4))
+    else if (len > 4 && len <= WRAPPER_MAX && !memcmp(script->bytes, "\177ELF", 4))
         r = read_binary(&f, err);
     else
         r = err_set(err, ENOEXEC, "not a wrapper");
-    if (r < 0)
-        return r;
-    shell_give_env(&f.shell, &wrapper.env, &wrapper.n_env);
-    *ret_wrapper = wrapper;
-    return 0;
+    return r < 0 ? r : answer(&f, ret_wrapper);
 }
 
-int wrapper_shell(const char *bytes, size_t len, const char *name, const char *const *env,
-                  size_t n_env, struct arena *arena, struct wrapper *ret_wrapper, struct err *err)
+int wrapper_shell(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
+                  struct err *err)
 {
-    struct wrapper wrapper = {.interpreter = name};
-    struct following f = {.shell = {.arena = arena, .text = bytes, .len = len, .self = "$0"},
-                          .wrapper = &wrapper};
-    int r;
+    struct wrapper wrapper = {.interpreter = script->shell};
+    struct following f = following(script, arena, &wrapper);
+    const int r = read_shell(&f, str_base(script->shell), err);
 
-    shell_take_env(&f.shell, env, n_env);
-    r = read_shell(&f, str_base(name), err);
-    if (r < 0)
-        return r;
-    shell_give_env(&f.shell, &wrapper.env, &wrapper.n_env);
-    *ret_wrapper = wrapper;
-    return 0;
+    return r < 0 ? r : answer(&f, ret_wrapper);
 }

@@ -107,21 +107,22 @@ static bool follow_script(struct shell *shell, struct wrapper *wrapper)
     return wrapper->program || shell_refuse(shell, "it does not end by exec");
 }
 
-int wrapper_csh(const char *bytes, size_t len, const char *name, const char *const *env,
-                size_t n_env, struct arena *arena, struct wrapper *ret_wrapper, struct err *err)
+int wrapper_csh(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
+                struct err *err)
 {
-    struct wrapper wrapper = {.interpreter = name};
+    struct wrapper wrapper = {.interpreter = script->shell};
     struct shell shell = {.arena = arena, .self = "$0"};
+    const char *bytes = script->bytes, *name = str_base(script->shell);
+    const size_t len = script->len;
 
     /* what these mean differs from what the other shells' words make of them */
     if (memchr(bytes, '\0', len) || memchr(bytes, '\\', len) || memchr(bytes, '`', len))
-        return err_set(err, ENOTSUP, "a script of '%s' that holds backslashes or the like",
-                       str_base(name));
+        return err_set(err, ENOTSUP, "a script of '%s' that holds backslashes or the like", name);
     shell.text = with_shell_arguments(arena, bytes, len);
     shell.len = strlen(shell.text);
-    shell_take_env(&shell, env, n_env);
+    shell_take_env(&shell, script->env, script->n_env);
     if (!follow_script(&shell, &wrapper))
-        return err_set(err, ENOTSUP, "a script of '%s' that cannot be followed: %s", str_base(name),
+        return err_set(err, ENOTSUP, "a script of '%s' that cannot be followed: %s", name,
                        shell.why);
     shell_give_env(&shell, &wrapper.env, &wrapper.n_env);
     *ret_wrapper = wrapper;

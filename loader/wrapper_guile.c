@@ -249,19 +249,20 @@ static bool line_starts(const struct guile *g, const char *text)
     return (size_t)(g->end - g->at) >= len && memcmp(g->at, text, len) == 0;
 }
 
-int wrapper_guile(const char *bytes, size_t len, const char *const *env, size_t n_env,
-                  struct arena *arena, struct wrapper *ret_wrapper, struct err *err)
+int wrapper_guile(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
+                  struct err *err)
 {
+    const char *end = script->bytes + script->len;
     struct wrapper wrapper = {0};
     struct guile g = {.arena = arena,
                       .shell = {.arena = arena},
                       .wrapper = &wrapper,
-                      .at = next_line(bytes, bytes + len),
-                      .end = bytes + len};
+                      .at = next_line(script->bytes, end),
+                      .end = end};
 
     if (!line_starts(&g, "#!#;"))
         return err_set(err, ENOEXEC, "not a wrapper");
-    shell_take_env(&g.shell, env, n_env);
+    shell_take_env(&g.shell, script->env, script->n_env);
     g.at = next_line(g.at, g.end);
     while (!wrapper.program && line_starts(&g, "#\\-")) {
         struct form *form;

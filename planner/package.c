@@ -74,9 +74,8 @@ static void look_at(struct search *s, struct node *node)
     struct place at;
 
     program.path = world_path(s->arena, node);
-    if (object && object_is_program(object) && !object->ldso)
-        add(s->arena, &s->program, &s->n_programs, program);
-    else if (q->all_objects && object && find_kind(q, object, program.path, &program.kind))
+    if (object && ((object_is_program(object) && !object->ldso) ||
+                   (q->all_objects && find_kind(q, object, program.path, &program.kind))))
         add(s->arena, &s->program, &s->n_programs, program);
     if ((object && !object_is_program(object)) || !(node->mode & 0111) ||
         program_follow(q->world, &program, s->arena, &program, &ignored) < 0 || !program.wrapper)

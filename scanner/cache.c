@@ -58,10 +58,9 @@ static int check_cache(struct cache *cache, struct err *err)
     struct fetcher *fetcher = fetcher_new(&cache->options.fetch);
     const char *store;
     struct err why;
-    char *text;
-    size_t len;
-    int r = fetch_text(fetcher, arena_printf(&a, "%s/nix-cache-info", cache->url), INFO_MAX, &a,
-                       &text, &len, &why);
+    struct str text = {.arena = &a};
+    int r = fetch_text(fetcher, arena_printf(&a, "%s/nix-cache-info", cache->url), NULL, INFO_MAX,
+                       &text, &why);
 
     fetcher_free(fetcher);
     if (r == -ENOENT)
@@ -71,7 +70,7 @@ static int check_cache(struct cache *cache, struct err *err)
         *err = why;
         return r;
     }
-    store = value_of(&a, text, "StoreDir");
+    store = value_of(&a, text.text, "StoreDir");
     if (store && strcmp(store, cache->options.store) != 0)
         return err_set(err, EINVAL, "'%s' is a cache of store '%s', not of '%s'; see --store",
                        cache->url, store, cache->options.store);
@@ -182,29 +181,21 @@ static int add_text(void *data, const void *bytes, size_t n, struct err *err UNU
 
 /* A small text of the cache, unpacked if it is packed: caches keep them as they were stored. */
 static int read_text(struct cache_reader *reader, const char *url, uint64_t max,
-                     struct arena *arena, char **ret_text, size_t *ret_len, struct err *err)
+                     struct str *ret_text, struct err *err)
 {
-    struct str plain = {.arena = arena};
+    struct str plain = {.arena = ret_text->arena};
     enum packing packing;
-    char *text;
-    size_t len;
-    int r = fetch_text(reader->fetcher, url, max, arena, &text, &len, err);
+    int r = fetch_text(reader->fetcher, url, NULL, max, ret_text, err);
 
-    if (r < 0)
+    if (r < 0 || (packing = packing_by_magic(ret_text->text, ret_text->len)) == PACKING_NONE)
         return r;
-    packing = packing_by_magic(text, len);
-    if (packing != PACKING_NONE) {
-        r = unpack_start(reader->unpack, packing, max, err);
-        if (r == 0)
-            r = unpack_add(reader->unpack, text, len, add_text, &plain, err);
-        if (r == 0)
-            r = unpack_end(reader->unpack, err);
-        str_add_n(&plain, "", 0);
-        text = plain.text;
-        len = plain.len;
-    }
-    *ret_text = text;
-    *ret_len = len;
+    r = unpack_start(reader->unpack, packing, max, err);
+    if (r == 0)
+        r = unpack_add(reader->unpack, ret_text->text, ret_text->len, add_text, &plain, err);
+    if (r == 0)
+        r = unpack_end(reader->unpack, err);
+    str_add_n(&plain, "", 0);
+    *ret_text = plain;
     return r;
 }
 
@@ -214,14 +205,13 @@ int cache_info(struct cache_reader *reader, const char *hash, struct arena *aren
     CLEANUP(arena_release) struct arena a = {0};
     const struct cache_options *o = &reader->cache->options;
     const char *url = arena_printf(&a, "%s/%s.narinfo", reader->cache->url, hash);
-    char *text;
-    size_t len;
-    int r = read_text(reader, url, NARINFO_MAX, &a, &text, &len, err);
+    struct str text = {.arena = &a};
+    int r = read_text(reader, url, NARINFO_MAX, &text, err);
 
     if (r == -EACCES) /* what some stores answer instead of 404 */
         return err_set(err, ENOENT, "'%s': not there, or not for us", url);
     if (r == 0)
-        r = narinfo_read(text, len, o->store, arena, ret_info, err);
+        r = narinfo_read(text.text, text.len, o->store, arena, ret_info, err);
     if (r == 0 && (strncmp(ret_info->base, hash, HASH_LEN) != 0 || ret_info->base[HASH_LEN] != '-'))
         r = err_set(err, EINVAL, "'%s' is about another path, '%s'", url, ret_info->base);
     if (r == 0 && o->n_keys && !narinfo_is_signed(ret_info, o->store, o->key, o->n_keys))
@@ -380,22 +370,21 @@ static int walk_listing(struct cache_reader *reader, struct err *err)
                                    reader->info->base);
     struct listing_sum sum;
     struct err why;
-    char *text;
-    size_t len;
-    int r = read_text(reader, url, LISTING_MAX, &reader->arena, &text, &len, &why);
+    struct str text = {.arena = &reader->arena};
+    int r = read_text(reader, url, LISTING_MAX, &text, &why);
 
     if (r == 0)
-        r = listing_sum(text, len, &sum, &why);
+        r = listing_sum(text.text, text.len, &sum, &why);
     if (r < 0) /* many caches have none: the archive has everything */
         return 0;
-    reader->result->bytes += len;
+    reader->result->bytes += text.len;
     reader->result->ranged = sum.candidates && o->ranges && sum.has_all_offsets && !reader->only &&
                              strcmp(reader->info->compression, "none") == 0;
     /* what is wanted besides has no objects */
     if (sum.candidates && !reader->result->ranged && !reader->only)
         return 0;
     nar_walk_begin(reader->walk, reader->info->base, reader->only);
-    r = listing_read(text, len, &list_sink, reader, err);
+    r = listing_read(text.text, text.len, &list_sink, reader, err);
     if (r < 0 && reader->result->ranged && r != -ERANGE)
         return r;
     reader->result->listed = r == 0 && !reader->result->ranged;

@@ -406,27 +406,23 @@ int fetch_run(struct fetcher *f, const struct fetch *fetch, struct fetch_answer 
 
 /* ---- the whole as text */
 
-struct text {
-    struct str str;
-};
-
 static int add_text(void *data, const void *bytes, size_t n, struct err *err UNUSED)
 {
-    str_add_n(&((struct text *)data)->str, bytes, n);
+    str_add_n(data, bytes, n);
     return 0;
 }
 
 static void empty_text(void *data)
 {
-    struct text *t = data;
+    struct str *text = data;
 
-    t->str.len = 0;
+    text->len = 0;
 }
 
-int fetch_text_as(struct fetcher *f, const char *url, const char *accept, uint64_t max_bytes,
-                  struct arena *arena, char **ret_text, size_t *ret_len, struct err *err)
+int fetch_text(struct fetcher *f, const char *url, const char *accept, uint64_t max_bytes,
+               struct str *ret_text, struct err *err)
 {
-    struct text text = {.str = {.arena = arena}};
+    struct str text = {.arena = ret_text->arena};
     struct fetch fetch = {.url = url,
                           .accept = accept,
                           .sink = add_text,
@@ -439,14 +435,7 @@ int fetch_text_as(struct fetcher *f, const char *url, const char *accept, uint64
 
     if (r < 0)
         return r;
-    str_add_n(&text.str, "", 0);
-    *ret_text = text.str.text;
-    *ret_len = text.str.len;
+    str_add_n(&text, "", 0);
+    *ret_text = text;
     return 0;
-}
-
-int fetch_text(struct fetcher *f, const char *url, uint64_t max_bytes, struct arena *arena,
-               char **ret_text, size_t *ret_len, struct err *err)
-{
-    return fetch_text_as(f, url, NULL, max_bytes, arena, ret_text, ret_len, err);
 }

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "base/arena.h"
+#include "base/str.h"
 
 struct fetcher;
 
@@ -76,10 +76,9 @@ void fetcher_free(struct fetcher *fetcher);
 MUST_CHECK int fetch_run(struct fetcher *fetcher, const struct fetch *fetch,
                          struct fetch_answer *ret_answer, struct err *err);
 
-/* The whole of a URL of at most `max_bytes`, ended by a zero; the arena's. `accept`: as above. */
-MUST_CHECK int fetch_text_as(struct fetcher *fetcher, const char *url, const char *accept,
-                             uint64_t max_bytes, struct arena *arena, char **ret_text,
-                             size_t *ret_len, struct err *err);
-/* Of any type. */
-MUST_CHECK int fetch_text(struct fetcher *fetcher, const char *url, uint64_t max_bytes,
-                          struct arena *arena, char **ret_text, size_t *ret_len, struct err *err);
+/*
+ * The whole of a URL of at most `max_bytes`, ended by a zero, in the arena of `ret_text`. `accept`:
+ * as above.
+ */
+MUST_CHECK int fetch_text(struct fetcher *fetcher, const char *url, const char *accept,
+                          uint64_t max_bytes, struct str *ret_text, struct err *err);

@@ -77,7 +77,7 @@ static int read_number(struct reading *r, const char *value, uint64_t *ret, cons
     char *end;
 
     errno = 0;
-    *ret = isdigit((unsigned char)*value) ? strtoull(value, &end, 10) : 0;
+    *ret = strtoull(value, &end, 10);
     if (!isdigit((unsigned char)*value) || *end || errno || *ret > INT64_MAX)
         return malformed(r, what);
     return 0;

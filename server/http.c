@@ -382,7 +382,7 @@ static unsigned connections(unsigned wanted)
         (void)setrlimit(RLIMIT_NOFILE, &files);
         (void)getrlimit(RLIMIT_NOFILE, &files);
     }
-    if (files.rlim_cur < 2 * FILES_KEPT)
+    if (files.rlim_cur / 2 < FILES_KEPT)
         return FILES_KEPT / 2;
     return wanted < files.rlim_cur - FILES_KEPT ? wanted : (unsigned)files.rlim_cur - FILES_KEPT;
 }

@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     char *bytes = malloc(size + !size);
+    const struct script script = {bytes, size, env, ARRAY_LEN(env), "csh"};
     struct wrapper wrapper = {0};
     struct err err = {0};
     int r;
@@ -45,13 +46,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!bytes)
         abort();
     memcpy(bytes, data, size);
-    r = wrapper_read(bytes, size, env, ARRAY_LEN(env), &arena, &wrapper, &err);
+    r = wrapper_read(&script, &arena, &wrapper, &err);
     check_wrapper(r, &wrapper, &err);
     err = (struct err){0};
-    r = wrapper_guile(bytes, size, env, ARRAY_LEN(env), &arena, &wrapper, &err);
+    r = wrapper_guile(&script, &arena, &wrapper, &err);
     check_wrapper(r, &wrapper, &err);
     err = (struct err){0};
-    r = wrapper_csh(bytes, size, "csh", env, ARRAY_LEN(env), &arena, &wrapper, &err);
+    r = wrapper_csh(&script, &arena, &wrapper, &err);
     check_wrapper(r, &wrapper, &err);
     first_lines(bytes, size, &arena);
     free(bytes);

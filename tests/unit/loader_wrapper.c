@@ -29,7 +29,9 @@ static const char *value_of(const struct wrapper *wrapper, const char *name)
 static int follow(const char *text, size_t len, struct arena *arena, struct wrapper *wrapper,
                   struct err *err)
 {
-    return wrapper_read(text, len, given, ARRAY_LEN(given), arena, wrapper, err);
+    const struct script script = {text, len, given, ARRAY_LEN(given), NULL};
+
+    return wrapper_read(&script, arena, wrapper, err);
 }
 
 /* One variable's value behind the lines of a script. */

@@ -304,20 +304,20 @@ static void test_silence(void **state UNUSED)
 static void test_files(void **state UNUSED)
 {
     CLEANUP(arena_release) struct arena arena = {0};
-    char path[] = "/tmp/stormlint-fetch-XXXXXX", url[64], *text;
+    char path[] = "/tmp/stormlint-fetch-XXXXXX", url[64];
     const int fd = mkstemp(path);
     struct fetcher *fetcher = fetcher_new(&(struct fetch_policy){0});
     struct seen seen = {.text.arena = &seen.arena};
+    struct str text = {.arena = &arena};
     struct fetch_answer got;
     struct err err;
-    size_t len;
 
     assert_int_equal(write(fd, "0123456789", 10), 10);
     (void)close(fd);
     (void)snprintf(url, sizeof(url), "file://%s", path);
-    assert_int_equal(fetch_text(fetcher, url, 10, &arena, &text, &len, &err), 0);
-    assert_string_equal(text, "0123456789");
-    assert_int_equal(fetch_text(fetcher, url, 9, &arena, &text, &len, &err), -EFBIG);
+    assert_int_equal(fetch_text(fetcher, url, NULL, 10, &text, &err), 0);
+    assert_string_equal(text.text, "0123456789");
+    assert_int_equal(fetch_text(fetcher, url, NULL, 9, &text, &err), -EFBIG);
     assert_int_equal(
         fetch_run(fetcher,
                   &(struct fetch){.url = url, .from = 2, .size = 3, .sink = keep, .data = &seen},
@@ -326,9 +326,9 @@ static void test_files(void **state UNUSED)
     assert_string_equal(seen.text.text, "234");
     arena_release(&seen.arena);
     (void)unlink(path);
-    assert_int_equal(fetch_text(fetcher, url, 10, &arena, &text, &len, &err), -ENOENT);
-    assert_int_equal(fetch_text(fetcher, "gopher://x/", 10, &arena, &text, &len, &err), -EINVAL);
-    assert_int_equal(fetch_text(fetcher, "", 10, &arena, &text, &len, &err), -EINVAL);
+    assert_int_equal(fetch_text(fetcher, url, NULL, 10, &text, &err), -ENOENT);
+    assert_int_equal(fetch_text(fetcher, "gopher://x/", NULL, 10, &text, &err), -EINVAL);
+    assert_int_equal(fetch_text(fetcher, "", NULL, 10, &text, &err), -EINVAL);
     fetcher_free(fetcher);
 }
 
