@@ -10,12 +10,6 @@
 
 #include "base/base.h"
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
-
-/* Say nothing beyond this level. The default is LOG_LEVEL_INFO. */
-void log_limit(enum log_level level);
-
 void log_error(const char *fmt, ...) PRINTF(1, 2);
 void log_warn(const char *fmt, ...) PRINTF(1, 2);
 void log_info(const char *fmt, ...) PRINTF(1, 2);
-void log_debug(const char *fmt, ...) PRINTF(1, 2);

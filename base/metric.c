@@ -104,11 +104,6 @@ void metric_set(struct metrics *m, size_t at, const char *labels, double value)
     __atomic_store(&metric_series(m, at, labels)->value, &value, __ATOMIC_RELAXED);
 }
 
-void metric_observe(struct metrics *m, size_t at, const char *labels, double seconds)
-{
-    series_observe(metric_series(m, at, labels), seconds);
-}
-
 static double value_of(const struct series *s)
 {
     double value;
@@ -120,18 +115,6 @@ static double value_of(const struct series *s)
 static uint64_t bucket_of(const struct series *s, size_t i)
 {
     return __atomic_load_n(&s->bucket[i], __ATOMIC_RELAXED);
-}
-
-double metric_value(struct metrics *m, size_t at, const char *labels)
-{
-    const struct series *s = metric_series(m, at, labels);
-    uint64_t count = 0;
-
-    if (m->table[at].kind != METRIC_HISTOGRAM)
-        return value_of(s);
-    for (size_t i = 0; i < ARRAY_LEN(s->bucket); i++)
-        count += bucket_of(s, i);
-    return (double)count;
 }
 
 /* ---- text */

@@ -34,9 +34,6 @@ void metrics_free(struct metrics *metrics);
 void metric_add(struct metrics *metrics, size_t at, const char *labels, double by);
 void metric_set(struct metrics *metrics, size_t at, const char *labels, double value);
 
-/* Histograms: one more observation. Buckets are those of latencies: 100 us to 10 s. */
-void metric_observe(struct metrics *metrics, size_t at, const char *labels, double seconds);
-
 /*
  * What is counted under one label set: never freed before its metrics. Whoever counts often keeps
  * it, and then counts without any lock.
@@ -44,10 +41,8 @@ void metric_observe(struct metrics *metrics, size_t at, const char *labels, doub
 struct series;
 struct series *metric_series(struct metrics *metrics, size_t at, const char *labels);
 void series_add(struct series *series, double by);
+/* Of a histogram: one more observation. Buckets are those of latencies: 100 us to 10 s. */
 void series_observe(struct series *series, double seconds);
-
-/* The value of a counter or gauge, the count of a histogram; 0 when there is none. */
-double metric_value(struct metrics *metrics, size_t at, const char *labels);
 
 /* Append everything in the text format 0.0.4, families in the order of the table. */
 void metrics_text(struct metrics *metrics, struct str *to);

@@ -198,11 +198,12 @@ static void remember(const struct gathering *g, const struct storm_key *key,
                      const struct indexed_program *program)
 {
     CLEANUP(db_closep) struct db *db = NULL;
-    struct err err;
+    struct err ignored;
+    int r = db_open(options_db(&g->options->common, g->arena), DB_WRITE, &db, &ignored);
 
-    if (db_open(options_db(&g->options->common, g->arena), DB_WRITE, &db, &err) < 0 ||
-        storm_remember(db, key, program, g->row, g->n_rows, &err) < 0)
-        log_debug("storms are not kept: %s", err.text);
+    if (r == 0)
+        r = storm_remember(db, key, program, g->row, g->n_rows, &ignored);
+    (void)r;
 }
 
 /* Every program of the index, its own file: a wrapper is a program too. */

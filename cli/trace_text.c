@@ -185,7 +185,7 @@ void trace_heading(const struct trace_view *view, const char *text)
 
 /* ---- costs of searches */
 
-void cost_add(struct cost *cost, const struct call *call)
+static void cost_add(struct cost *cost, const struct call *call)
 {
     if (!call->error)
         return;

@@ -79,4 +79,3 @@ struct cost {
 };
 
 struct cost trace_cost(const struct trace *trace, const struct request *request);
-void cost_add(struct cost *cost, const struct call *call);

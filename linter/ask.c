@@ -259,13 +259,6 @@ struct lint_object *loaded_object(struct check *check, const struct loaded *load
     return loaded->node ? closure_object_of(check->closure, loaded->node) : NULL;
 }
 
-const char *start_words(struct check *check)
-{
-    const char *path = shown(check, check->object->path);
-
-    return check->alone ? arena_printf(check->arena, "%s by itself", path) : path;
-}
-
 struct lint_package *node_package(struct check *check, const struct node *node)
 {
     return closure_package_at(check->closure, node);

@@ -113,9 +113,6 @@ int loaded_index(const struct trace *trace, const struct node *node);
 /* The object of a loaded one, when it is in the closure's selection. */
 struct lint_object *loaded_object(struct check *check, const struct loaded *loaded);
 
-/* How the present start is called in messages: the program, or the library by itself. */
-const char *start_words(struct check *check);
-
 /* The package that a node's file lies in; NULL: none known. */
 struct lint_package *node_package(struct check *check, const struct node *node);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 0
 #include <uthash.h>
 
 /* Packages by base name. */

@@ -53,7 +53,7 @@ static const char *standing_name(enum finding_standing standing)
     return names[standing];
 }
 
-json_t *finding_json(const struct finding *f, struct arena *arena)
+static json_t *finding_json(const struct finding *f, struct arena *arena)
 {
     json_t *out = json_object(), *evidence = json_array();
 

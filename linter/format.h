@@ -30,9 +30,6 @@ const struct format *format_find(const char *name);
 /* Are there open findings that fail, or suppressions that are told, where notes fail? */
 bool report_fails(const struct lint_report *report);
 
-/* One finding, as in `lint --format json` and in audit files. New reference. */
-json_t *finding_json(const struct finding *finding, struct arena *arena);
-
 /* Its message, and whom to tell where that is known: "... (hello: maintained by @jane)". */
 const char *finding_told(const struct finding *finding, struct arena *arena);
 
@@ -43,6 +40,3 @@ int format_json(const struct lint_report *report, FILE *to, struct err *err);
 int format_sarif(const struct lint_report *report, FILE *to, struct err *err);
 int format_junit(const struct lint_report *report, FILE *to, struct err *err);
 int format_github(const struct lint_report *report, FILE *to, struct err *err);
-
-/* SARIF as a value, for reports. New reference. */
-json_t *sarif_json(const struct lint_report *report);

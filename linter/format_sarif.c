@@ -207,7 +207,7 @@ static json_t *run_json(const struct lint_report *report)
     return run;
 }
 
-json_t *sarif_json(const struct lint_report *report)
+static json_t *sarif_json(const struct lint_report *report)
 {
     json_t *out = json_object(), *runs = json_array();
 

@@ -196,15 +196,6 @@ static const struct cpu cpus[] = {
      .vdso = "linux-vdso.so.1", .from_source = true},
 };
 
-const char *const *cpu_names(void)
-{
-    static const char *names[ARRAY_LEN(cpus) + 1];
-
-    for (size_t i = 0; i < ARRAY_LEN(cpus); i++)
-        names[i] = cpus[i].name;
-    return names;
-}
-
 const char *cpu_default(uint16_t machine)
 {
     const struct cpu *cpu;

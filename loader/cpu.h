@@ -63,8 +63,5 @@ bool cpu_avx512_1(const struct cpu *cpu);
  */
 bool cpu_hide(struct cpu *cpu, const char *tunables);
 
-/* Every name that cpu_find() knows, "host" excepted; ends with NULL. */
-const char *const *cpu_names(void);
-
 /* The default CPU of a machine: x86-64-v3, aarch64, ...; NULL: machine unknown. */
 const char *cpu_default(uint16_t machine);

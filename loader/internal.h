@@ -110,9 +110,6 @@ struct variant {
 /* Never NULL; `problem` tells a useless one. */
 struct setup *setup_get(struct loader *loader, const struct variant *variant);
 
-/* The directory of a composed string; known ones are the same pointer. */
-struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len);
-
 /* Where path + caps[cap] leads (a directory or not). */
 struct place dir_at(struct loader *loader, struct setup *setup, struct dir *dir, size_t cap);
 

@@ -14,7 +14,8 @@ struct place loader_walk(struct loader *loader, const char *path)
     return world_walk(loader->world, loader->cwd_node, path);
 }
 
-struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len)
+/* The directory of a composed string; known ones are the same pointer. */
+static struct dir *dir_get(struct loader *loader, struct setup *setup, const char *path, size_t len)
 {
     const struct name *name = intern_n(loader->world->names, path, len);
     const size_t n_caps = setup->profile.n_caps;

@@ -57,22 +57,6 @@ const char *stage_name(enum stage stage)
     return names[stage];
 }
 
-const char *request_kind_name(enum request_kind kind)
-{
-    static const char *const names[] = {
-        [REQUEST_NEEDED] = "needed",
-        [REQUEST_AUXILIARY] = "auxiliary",
-        [REQUEST_FILTER] = "filter",
-        [REQUEST_PRELOAD] = "preload",
-        [REQUEST_PRELOAD_FILE] = "preload-file",
-        [REQUEST_AUDIT] = "audit",
-        [REQUEST_DLOPEN] = "dlopen",
-        [REQUEST_PROGRAM] = "program",
-    };
-
-    return names[kind];
-}
-
 const char *errno_name(int error)
 {
     static _Thread_local char unknown[32];

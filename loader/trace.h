@@ -156,7 +156,6 @@ void trace_drop_modules(struct trace *trace, struct arena *arena);
 
 const char *call_kind_name(enum call_kind kind);
 const char *stage_name(enum stage stage);
-const char *request_kind_name(enum request_kind kind);
 
 /* "ok", "ok-dir", "ok-notdir", "ENOENT", ...: the result column of traces. */
 const char *call_result(const struct call *call);

@@ -206,7 +206,7 @@ MUST_CHECK int overlay_file(struct world *overlay, const char *path, const struc
 /* ... a file that is no object, with these bytes, which are borrowed. */
 MUST_CHECK int overlay_bytes(struct world *overlay, const char *path, const char *bytes,
                              size_t size, struct err *err);
-MUST_CHECK int overlay_remove(struct world *overlay, const char *path, struct err *err);
+
 /* Give the file that `path` leads to other facts, as a rename over it would: a new identity. */
 MUST_CHECK int overlay_object(struct world *overlay, const char *path, const struct object *object,
                               struct err *err);

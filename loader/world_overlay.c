@@ -227,18 +227,6 @@ int overlay_bytes(struct world *overlay, const char *path, const char *bytes, si
     return add_at(overlay, path, &file, err);
 }
 
-int overlay_remove(struct world *overlay, const char *path, struct err *err)
-{
-    const struct name *name;
-    struct node *dir;
-    const int r = parent_of(overlay, path, &dir, &name, err);
-
-    if (r < 0)
-        return r;
-    world_remember(overlay, dir, name, NULL, ENOENT);
-    return 0;
-}
-
 int overlay_object(struct world *overlay, const char *path, const struct object *object,
                    struct err *err)
 {

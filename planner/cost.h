@@ -11,14 +11,6 @@
  */
 double probe_cost(const char *text);
 
-/* The names that probe_cost() knows; the last has name NULL. */
-struct probe_cost_name {
-    const char *name;
-    double us;
-    const char *meaning;
-};
-const struct probe_cost_name *probe_cost_names(void);
-
 struct calibration {
     double median_us, best_us; /* of one failed open */
     unsigned n;                /* opens measured */

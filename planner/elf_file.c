@@ -53,7 +53,8 @@ static int malformed(struct err *err, const char *what)
     return err_set(err, EINVAL, "malformed: %s", what);
 }
 
-uint64_t elf_file_offset(const struct elf_file *f, uint64_t addr)
+/* The file offset of an address that is backed by file bytes; UINT64_MAX: none. */
+static uint64_t elf_file_offset(const struct elf_file *f, uint64_t addr)
 {
     for (size_t i = 0; i < f->n_phdrs; i++) {
         const Elf64_Phdr *p = &f->phdr[i];

@@ -39,9 +39,6 @@ struct elf_file {
 MUST_CHECK int elf_file_open(struct elf_file *ret_file, unsigned char *bytes, uint64_t size,
                              struct arena *arena, struct err *err);
 
-/* The file offset of an address that is backed by file bytes; UINT64_MAX: none. */
-uint64_t elf_file_offset(const struct elf_file *file, uint64_t addr);
-
 /* The first dynamic entry with a tag; NULL: none. */
 Elf64_Dyn *elf_file_tag(const struct elf_file *file, int64_t tag);
 

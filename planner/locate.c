@@ -18,6 +18,17 @@ static const struct proxy proxies[] = {
     {"libssl3.so", "libnspr4.so"},
 };
 
+/*
+ * Objects that import dladdr() and the like, read by a person: what they do with the answer.
+ * `beside` are the names (globs) they look for in their own directory; one that has none of them
+ * has nothing to lose.
+ */
+struct review {
+    const char *soname; /* glob */
+    const char *beside; /* space-separated globs; NULL: nothing is looked for */
+    const char *why;    /* a sentence */
+};
+
 static const struct review reviews[] = {
     {"libcrypto.so.[13]*", NULL,
      "it only opens itself once more by that name, which keeps it in memory"},
@@ -34,11 +45,6 @@ static const struct review reviews[] = {
     {"libbluray.so.[23]", "libbluray*.jar", "it looks for its Java archive beside it: none there"},
     {0},
 };
-
-const struct review *locate_reviews(void)
-{
-    return reviews;
-}
 
 /* ---- could it locate itself? */
 

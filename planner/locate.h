@@ -9,21 +9,6 @@
 #pragma once
 
 struct subject;
-struct review;
-
-/*
- * Objects that import dladdr() and the like, read by a person: what they do with the answer.
- * `beside` are the names (globs) they look for in their own directory; one that has none of them
- * has nothing to lose.
- */
-struct review {
-    const char *soname; /* glob */
-    const char *beside; /* space-separated globs; NULL: nothing is looked for */
-    const char *why;    /* a sentence */
-};
-
-/* The table; ends with a row without soname. */
-const struct review *locate_reviews(void);
 
 /* Fill `keep` and `cleared` of every member of a subject. */
 void locate_members(struct subject *subject);

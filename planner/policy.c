@@ -54,7 +54,7 @@ const struct named_policy *policies(void)
     return named;
 }
 
-const struct policy *policy_named(const char *name)
+static const struct policy *policy_named(const char *name)
 {
     const struct named_policy *row;
 

@@ -82,9 +82,6 @@ struct named_policy {
 /* The policies that have a name, by it; the last row's policy has no name. */
 const struct named_policy *policies(void);
 
-/* The policy of that name; NULL: there is none. */
-const struct policy *policy_named(const char *name);
-
 /* The first row for a package of that name; NULL: nothing is said. */
 const struct policy_package *policy_pin(const struct policy *policy, const char *pname);
 

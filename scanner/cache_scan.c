@@ -205,7 +205,8 @@ static int compare_jobs(const void *a, const void *b, void *data)
     return (x < y) - (x > y);
 }
 
-int cache_scan_read(struct cache_scan *scan, struct err *err)
+/* Read what is wanted and not known. */
+static int cache_scan_read(struct cache_scan *scan, struct err *err)
 {
     const struct work work = {.data = scan,
                               .reader_open = open_reader,

@@ -64,9 +64,6 @@ MUST_CHECK int cache_scan_work(struct cache_scan *scan, const struct work *work,
 /* Want what is asked for and what it refers to: narinfos, rows. */
 MUST_CHECK int cache_scan_choose(struct cache_scan *scan, struct err *err);
 
-/* Read what is wanted and not known. */
-MUST_CHECK int cache_scan_read(struct cache_scan *scan, struct err *err);
-
 /* Read the directories that only run paths name. */
 MUST_CHECK int cache_scan_search_dirs(struct cache_scan *scan, struct err *err);
 

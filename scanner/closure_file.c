@@ -275,7 +275,7 @@ static const struct text_form {
      begins_with_path, read_list},
 };
 
-const char *closure_file_forms(struct arena *arena)
+static const char *closure_file_forms(struct arena *arena)
 {
     struct str out = {.arena = arena};
     const struct text_form *text;

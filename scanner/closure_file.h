@@ -41,6 +41,3 @@ MUST_CHECK int closure_file_read(const char *path, const char *store, struct are
 MUST_CHECK int closure_file_parse(const char *name, const char *text, size_t len, const char *store,
                                   struct arena *arena, struct closure_file *ret_file,
                                   struct err *err);
-
-/* For --help and errors: the forms, "a, b or c". */
-const char *closure_file_forms(struct arena *arena);

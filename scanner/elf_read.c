@@ -182,8 +182,8 @@ static void add_load(struct elf_view *view, const Elf64_Phdr *phdr)
             abort();
     }
     view->load = scratch->load;
-    view->load[view->n_loads++] = (struct segment){phdr->p_offset, phdr->p_vaddr, phdr->p_filesz,
-                                                   phdr->p_memsz, phdr->p_flags};
+    view->load[view->n_loads++] =
+        (struct segment){phdr->p_offset, phdr->p_vaddr, phdr->p_filesz, phdr->p_flags};
     if (phdr->p_align > o->load_align)
         o->load_align = phdr->p_align;
 }

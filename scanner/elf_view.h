@@ -28,7 +28,7 @@ struct elf_scratch {
 
 /* A PT_LOAD segment. */
 struct segment {
-    uint64_t offset, vaddr, filesz, memsz;
+    uint64_t offset, vaddr, filesz;
     uint32_t flags;
 };
 

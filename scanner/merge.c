@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct sql merge_sql[] = {
+/* What is read from the inputs. */
+static const struct sql merge_sql[] = {
     [MERGE_STORES] = {"stores", "SELECT id, path, root, changed FROM store ORDER BY id"},
     [MERGE_PARTS] = {"parts", "SELECT place, shards, shard FROM part WHERE store = ?"},
     [MERGE_PACKAGES] = {"packages",
@@ -28,7 +29,6 @@ const struct sql merge_sql[] = {
     [MERGE_SEARCH_DIR] = {"search-dir", "SELECT text FROM search_dir WHERE id = ?"},
     [MERGE_RUN_PATH] = {"run-path", "SELECT dirs FROM run_path WHERE id = ?"},
     [MERGE_COLUMN] = {"column", "SELECT cid FROM pragma_table_info('object') WHERE name = ?"},
-    {NULL, NULL},
 };
 
 struct stmt *input_prepare(struct input *input, enum merge_sql_id id, struct err *err)
@@ -241,7 +241,8 @@ static int survey_store(struct input *input, struct stmt *row, struct err *err)
     return survey_parts(input, stmt_int(row, 0), store, err);
 }
 
-int merge_survey(struct input *input, struct err *err)
+/* First pass over an input. */
+static int merge_survey(struct input *input, struct err *err)
 {
     struct stmt *s;
     bool unfinished = false;

@@ -24,9 +24,6 @@ enum merge_sql_id {
     MERGE_COLUMN,
 };
 
-/* What is read from the inputs; ends with a NULL name. */
-extern const struct sql merge_sql[];
-
 /* Columns of MERGE_PACKAGES. */
 enum {
     P_ID,
@@ -142,10 +139,7 @@ bool edition_agrees(const struct edition *a, const struct edition *b);
 /* The store of the new index at `path`; NULL: none. */
 struct merged_store *merge_store(struct merge *merge, const char *path);
 
-/* First pass over an input. */
-MUST_CHECK int merge_survey(struct input *input, struct err *err);
-
-/* Second pass: the packages whose edition this input has. */
+/* The second pass: the packages whose edition this input has. */
 MUST_CHECK int merge_copy(struct input *input, struct err *err);
 
 /* Third: origins, and references and directories of packages whichever input their edition is from. */

@@ -14,7 +14,6 @@ struct reading {
     struct arena *arena;
     const char *store;
     struct narinfo info;
-    bool compressed; /* Compression was there */
     struct err *err;
 };
 

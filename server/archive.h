@@ -9,7 +9,7 @@
 
 #include "audit/audit.h"
 
-enum { ARCHIVE_MAX = 2000, ARCHIVE_HELD = 4, ARCHIVE_FILE_MAX = 128 * 1024 * 1024 };
+enum { ARCHIVE_MAX = 2000, ARCHIVE_HELD = 4 };
 
 struct archive;
 

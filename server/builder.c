@@ -89,8 +89,6 @@ static void warm(struct snapshot *snap)
     }
     if (r == 0)
         r = snapshot_audit(snap, &audit, &ignored);
-    if (r < 0)
-        log_debug("not all of the new snapshot is made: %s", ignored.text);
     __atomic_store_n(&snap->warm, r == 0, __ATOMIC_RELEASE);
     (void)malloc_trim(0); /* what it took is much, and not needed again */
 }

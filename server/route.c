@@ -19,8 +19,9 @@ static size_t hole(const char *pattern, bool *ret_rest)
     return (size_t)(end - pattern) + 1;
 }
 
-bool route_match(struct arena *arena, const char *pattern, const char *path,
-                 const char *segment[ROUTE_SEGMENTS_MAX])
+/* Does `pattern` match? Segments are unescaped into `arena`. */
+static bool route_match(struct arena *arena, const char *pattern, const char *path,
+                        const char *segment[ROUTE_SEGMENTS_MAX])
 {
     size_t n = 0;
 

@@ -18,7 +18,7 @@ struct snapshot;
 struct view;
 struct route;
 
-enum { ROUTE_SEGMENTS_MAX = 3, ROUTE_PARAMS_MAX = 12 };
+enum { ROUTE_SEGMENTS_MAX = 3 };
 
 enum param_kind { PARAM_TEXT, PARAM_NUMBER, PARAM_BOOL };
 
@@ -100,10 +100,6 @@ const struct route *routes(size_t *ret_n);
  */
 const struct route *route_find(struct arena *arena, const char *method, const char *path,
                                const char *segment[ROUTE_SEGMENTS_MAX], const char **ret_allow);
-
-/* Does `pattern` match? Segments are unescaped into `arena`. */
-bool route_match(struct arena *arena, const char *pattern, const char *path,
-                 const char *segment[ROUTE_SEGMENTS_MAX]);
 
 /* Check a query against the route's parameters. -EINVAL names the parameter in *ret_name. */
 MUST_CHECK int route_check(const struct route *route, const struct argument *argument, size_t n,

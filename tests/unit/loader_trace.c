@@ -148,8 +148,6 @@ static void everything_has_a_name(void **state UNUSED)
         assert_non_null(stage_name(s));
     for (enum call_kind k = CALL_OPEN; k <= CALL_READLINK; k++)
         assert_non_null(call_kind_name(k));
-    for (enum request_kind k = REQUEST_NEEDED; k <= REQUEST_PROGRAM; k++)
-        assert_non_null(request_kind_name(k));
 }
 
 int main(void)
