@@ -223,8 +223,9 @@ static const char *archive_url(struct cache_reader *reader)
 {
     const char *url = reader->info->url;
 
-    return strstr(url, "://") ? url
-                              : arena_printf(&reader->arena, "%s/%s", reader->cache->url, url);
+    return str_starts(url, "http://") || str_starts(url, "https://")
+               ? url
+               : arena_printf(&reader->arena, "%s/%s", reader->cache->url, url);
 }
 
 /* ---- a whole archive */

@@ -53,13 +53,14 @@ static int read_path(struct reading *r, const char *value)
 /* Below the cache, and not above it on the way; or somewhere else by http. */
 static int read_url(struct reading *r, const char *value)
 {
-    const bool absolute = strstr(value, "://") != NULL;
+    const bool absolute = value[strcspn(value, ":/")] == ':'; /* of any scheme */
 
     for (const char *c = value; *c; c++)
         if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f)
             return malformed(r, "URL has characters that have to be escaped");
-    if (absolute ? !str_starts(value, "http://") && !str_starts(value, "https://")
-                 : !*value || *value == '/' || str_starts(value, "../") || strstr(value, "/../"))
+    if (absolute
+            ? !str_starts(value, "http://") && !str_starts(value, "https://")
+            : !*value || *value == '/' || strstr(arena_printf(r->arena, "/%s/", value), "/../"))
         return malformed(r, "URL leads out of the cache");
     r->info.url = arena_strdup(r->arena, value);
     return 0;
