@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 1 << 30, MAX_LINE = MAX_PLAN_BYTES, MAX_LINES = 4 * 1000 * 1000 };
-
 struct reading {
     struct audit *audit;
     struct arena *arena;
@@ -255,9 +253,7 @@ static int read_lines(struct reading *r, FILE *file)
 
     while (code == 0 && (len = getline(&bytes, &size, file)) > 0) {
         r->line++;
-        if (len > MAX_LINE || r->line > MAX_LINES)
-            code = broken(r, "too long for an audit");
-        else if (bytes[len - 1] != '\n')
+        if (bytes[len - 1] != '\n')
             code = broken(r, "the line is cut off");
         else
             code = read_line(r, bytes, (size_t)len);
@@ -277,12 +273,7 @@ static int read_file(struct reading *reading)
 
     if (!file)
         return err_set(reading->err, errno, "'%s': %s", reading->path, strerror(errno));
-    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > MAX_BYTES) {
-        r = err_set(reading->err, EFBIG, "'%s': too large for an audit", reading->path);
-    } else {
-        rewind(file);
-        r = read_lines(reading, file);
-    }
+    r = read_lines(reading, file);
     (void)fclose(file);
     return r;
 }

@@ -56,8 +56,8 @@ void json_line_bool(struct json_line *line, const char *key, bool value);
 MUST_CHECK int json_line_end(struct json_line *line, struct err *err);
 
 /*
- * Read one JSON document of at most `max_bytes` from `path`; duplicate keys are refused. The error
- * names the file, the line and what was expected.
+ * Read one JSON document of at most `max_bytes` (SIZE_MAX: of any size, for what we write ourselves)
+ * from `path`; duplicate keys are refused. The error names the file, the line and what was expected.
  */
 MUST_CHECK int json_read_file(const char *path, size_t max_bytes, json_t **ret_value,
                               struct err *err);

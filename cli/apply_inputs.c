@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MAX_ATTRS_BYTES = 256 << 20 };
-
 /* ---- plans */
 
 static struct plan *add_plan(struct apply_inputs *inputs, struct arena *arena)
@@ -152,7 +150,7 @@ int inputs_attrs(struct apply_inputs *inputs, struct arena *arena, const char *p
 {
     const struct outputs outputs = {arena, output, n_outputs};
     json_t *root, *plan, *policy;
-    int r = json_read_file(path, MAX_ATTRS_BYTES, &root, err);
+    int r = json_read_file(path, SIZE_MAX, &root, err);
 
     if (r < 0)
         return r;

@@ -160,7 +160,7 @@ int baseline_read(const char *path, struct arena *arena, struct baseline *ret, s
     const json_t *list, *item;
     json_t *json;
     size_t i;
-    int r = json_read_file(path, MAX_BYTES, &json, err);
+    int r = json_read_file(path, SIZE_MAX, &json, err);
 
     if (r < 0)
         return r;

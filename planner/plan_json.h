@@ -10,7 +10,6 @@
 #include "planner/plan.h"
 
 enum {
-    MAX_PLAN_BYTES = 64 << 20,
     MAX_PLAN_OBJECTS = 10000,
     MAX_PLAN_RULINGS = 4096, /* of one object */
     MAX_PLAN_EDITS = 64,     /* of one object */
@@ -29,7 +28,10 @@ void plan_json_started(json_t *plan, size_t object, const struct storm *own_pack
                        const struct storm *whole_closure);
 void plan_json_take_back(json_t *plan, size_t object, const char *rule, const char *reason);
 
-/* Read one plan; everything is copied into `arena`. `where` names it in errors (a file). */
+/*
+ * Read one plan; everything is copied into `arena`. `where` names it in errors (a file). A file is
+ * of any size: whatever is written can be read. What comes over HTTP has its limits there.
+ */
 MUST_CHECK int plan_parse(json_t *json, const char *where, struct arena *arena,
                           struct plan *ret_plan, struct err *err);
 MUST_CHECK int plan_read(const char *path, struct arena *arena, struct plan *ret_plan,

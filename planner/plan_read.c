@@ -409,7 +409,7 @@ int plan_parse(json_t *json, const char *where, struct arena *arena, struct plan
 int plan_read(const char *path, struct arena *arena, struct plan *ret_plan, struct err *err)
 {
     json_t *json;
-    int r = json_read_file(path, MAX_PLAN_BYTES, &json, err);
+    int r = json_read_file(path, SIZE_MAX, &json, err);
 
     if (r < 0)
         return r;

@@ -212,6 +212,37 @@ static void anything_off_is_refused(void **state UNUSED)
     store_free(store);
 }
 
+/* Whatever is written can be read: nobody wants to learn only when applying that it cannot. */
+static void a_plan_of_any_size_is_read_back(void **state UNUSED)
+{
+    enum { NOTES = 70, NOTE = 1 << 20 };
+    struct store *store = store_new();
+    char path[] = "/tmp/plan-XXXXXX";
+    FILE *to = fdopen(mkstemp(path), "w");
+    struct plan plan, back;
+    const char **note = arena_calloc(&store->arena, NOTES, sizeof(*note));
+    struct err err = {0};
+    json_t *json;
+    int r;
+
+    assert_non_null(to);
+    make_plan(store, &store->policy, &plan);
+    for (size_t i = 0; i < NOTES; i++)
+        note[i] = memset(arena_calloc(&store->arena, NOTE + 1, 1), 'n', NOTE);
+    plan.object[0].note = note;
+    plan.object[0].n_notes = NOTES;
+    json = plan_json(&plan, &store->arena);
+    assert_int_equal(json_print(json, to, true, &err), 0);
+    assert_int_equal(fclose(to), 0);
+    json_decref(json);
+    r = plan_read(path, &store->arena, &back, &err);
+    unlink(path);
+    if (r < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(back.object[0].n_notes, NOTES);
+    store_free(store);
+}
+
 static void policies_are_read_strictly(void **state UNUSED)
 {
     static const struct {
@@ -290,6 +321,7 @@ int main(void)
         cmocka_unit_test(equal_facts_give_equal_bytes),
         cmocka_unit_test(edits_are_told_without_hashes),
         cmocka_unit_test(anything_off_is_refused),
+        cmocka_unit_test(a_plan_of_any_size_is_read_back),
         cmocka_unit_test(policies_are_read_strictly),
         cmocka_unit_test(policies_take_final_slashes),
     };
