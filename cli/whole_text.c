@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int write_text(const struct whole_view *view, const char *text, size_t len, struct err *err)
 {
@@ -14,24 +13,56 @@ static int write_text(const struct whole_view *view, const char *text, size_t le
     return err_set(err, errno, "cannot write the plans: %s", strerror(errno));
 }
 
+static const char *slice_name(struct arena *arena, const struct whole_package *package)
+{
+    return arena_printf(arena, "%s" SLICE_SUFFIX, str_base(package->path));
+}
+
 /* Called for each plan, in the order of paths. */
 static int write_one(void *data, const struct whole_package *package, const char *text, size_t len,
                      struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
     const struct whole_view *view = data;
-    const char *path;
-    FILE *to;
-    bool written;
 
     if (!view->output)
         return write_text(view, text, len, err);
-    path = arena_printf(&scratch, "%s/%s.plan.json", view->output, str_base(package->path));
-    to = fopen(path, "we");
-    written = to && fwrite(text, 1, len, to) == len;
-    if ((to && fclose(to) != 0) || !written)
-        return err_set(err, errno, "'%s': %s", path, strerror(errno));
-    return 0;
+    return slices_write(view->slices, slice_name(&scratch, package), text, len, err);
+}
+
+/*
+ * One file a package. What one maintainer's run does not look at is not gone, nor is what could not
+ * be planned this time.
+ */
+static int write_slices(struct whole_view *view, struct whole *whole, struct err *err)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct slices slices;
+    int r = slices_open(view->output, &arena, &slices, err);
+
+    if (r < 0)
+        return r;
+    if (view->whose->name)
+        slices_expect_all(&slices);
+    for (size_t i = 0; i < whole->n_packages; i++)
+        if (whole->package[i].len)
+            slices_expect(&slices, slice_name(&arena, &whole->package[i]));
+        else if (whole->package[i].problem)
+            slices_stay(&slices, slice_name(&arena, &whole->package[i]));
+    view->slices = &slices;
+    r = slices_begin(&slices, err);
+    if (r == 0)
+        r = whole_tell(whole, write_one, view, err);
+    if (r == 0)
+        r = slices_end(&slices, err);
+    view->slices = NULL;
+    for (size_t i = 0; i < slices.n_kept; i++)
+        log_warn("'%s': its package is gone, but it is not as it was written, and stays",
+                 slices.kept[i]);
+    if (slices.removed)
+        log_info("'%s': removed %zu plan%s of packages that are gone", view->output, slices.removed,
+                 str_count(slices.removed, "", "s"));
+    return r;
 }
 
 static void sum_row(const struct whole_view *view, const struct whole *whole, const char *name,
@@ -120,14 +151,14 @@ int whole_show(struct whole_view *view, struct whole *whole, struct err *err)
 {
     int r = 0;
 
-    if (view->output && mkdir(view->output, 0777) < 0 && errno != EEXIST)
-        return err_set(err, errno, "'%s': %s", view->output, strerror(errno));
     for (size_t i = 0; i < whole->n_packages; i++)
         if (whole->package[i].problem) {
             view->n_problems++;
             log_warn("%s, skipping", whole->package[i].problem);
         }
-    if (view->json || view->output)
+    if (view->output)
+        r = write_slices(view, whole, err);
+    else if (view->json)
         r = whole_tell(whole, write_one, view, err);
     if (r == 0 && !view->json)
         text(view, whole);

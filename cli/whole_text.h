@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "cli/slices.h"
 #include "planner/whole.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@ struct whole_view {
     const char *output; /* a directory for one file a package; NULL: none */
     double probe_us;    /* what a failed call costs; -1: no time is told */
     const struct maintainer *whose;
-    size_t n_problems; /* filled: packages that could not be planned */
+    struct slices *slices; /* private */
+    size_t n_problems;     /* filled: packages that could not be planned */
 };
 
 MUST_CHECK int whole_show(struct whole_view *view, struct whole *whole, struct err *err);
