@@ -1,6 +1,5 @@
 #include "audit/audit_make.h"
 
-#include "base/str.h"
 #include "linter/wrappers.h"
 #include "planner/package.h"
 #include "planner/plan_json.h"

@@ -1,6 +1,5 @@
 #include "base/str.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /*

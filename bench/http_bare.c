@@ -4,7 +4,6 @@
  *	http_bare PORT BYTES
  */
 #include <microhttpd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
  * Prints one line a name: wall and CPU seconds, peak memory in KiB; of the CPU seconds those in the
  * program and those in the kernel. Its output goes nowhere.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

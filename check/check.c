@@ -1,7 +1,6 @@
 #include "check/check.h"
 
 #include "base/str.h"
-#include "loader/wrapper.h"
 #include "resolver/decide.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include "planner/promise.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

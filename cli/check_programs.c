@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* One program to check, and what came of it. */
 struct task {

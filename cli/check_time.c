@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 
-#include <errno.h>
 #include <string.h>
 
 int check_time(const struct time_options *o, struct arena *arena, struct times *ret_times,

@@ -10,7 +10,6 @@
 #include "cli/plan_text.h"
 #include "loader/storm.h"
 #include "planner/package.h"
-#include "planner/plan_json.h"
 
 #include <errno.h>
 #include <inttypes.h>

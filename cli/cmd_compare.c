@@ -6,7 +6,6 @@
 #include "cli/compare_times.h"
 #include "cli/places.h"
 #include "loader/world_index.h"
-#include "planner/cost.h"
 #include "planner/follow.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 #include "cli/compare_times.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { MAX_TIMES_BYTES = 16 * 1024 * 1024 };
 

@@ -1,9 +1,5 @@
 #include "cli/trace_text.h"
 
-#include "base/str.h"
-
-#include <string.h>
-
 /* "magick needs libx.so.1", "the environment preloads ...": who asked for what. */
 static const char *request_words(const struct trace_view *view, const struct request *request)
 {

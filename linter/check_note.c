@@ -3,8 +3,6 @@
  */
 #include "linter/check.h"
 
-#include <stdlib.h>
-
 /* One pair of a note. */
 struct pair {
     const char *name, *list;

@@ -3,10 +3,7 @@
  */
 #include "linter/closure.h"
 
-#include "base/str.h"
-
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char STORES[] = "SELECT path FROM store ORDER BY id";

@@ -3,7 +3,6 @@
  */
 #include "linter/closure.h"
 
-#include "base/str.h"
 #include "scanner/nix_db.h"
 
 #include <errno.h>

@@ -2,7 +2,6 @@
 
 #include "scanner/origin.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const struct format formats[] = {

@@ -1,7 +1,5 @@
 #include "loader/internal.h"
 
-#include <string.h>
-
 /* Phases of one run: a hostile tree cannot make it endless. */
 enum { PHASES_MAX = 2000 };
 

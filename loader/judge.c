@@ -1,7 +1,5 @@
 #include "loader/internal.h"
 
-#include <string.h>
-
 enum {
     V_NO_KERNEL_CHECK = 36, /* the ABI tag is not looked at from 2.36 on */
 

@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

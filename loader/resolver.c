@@ -5,8 +5,6 @@
  */
 #include "loader/internal.h"
 
-#include "base/str.h"
-
 #include <errno.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 #include "loader/trace.h"
 
-#include "base/str.h"
-
 #include <string.h>
 
 static int index_after(const int *to, int index)

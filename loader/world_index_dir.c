@@ -3,10 +3,7 @@
  */
 #include "loader/world_index_private.h"
 
-#include "base/str.h"
-
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char DIRECTORY[] =

@@ -3,9 +3,6 @@
  */
 #include "loader/world_index_private.h"
 
-#include "base/str.h"
-
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

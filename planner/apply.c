@@ -1,7 +1,6 @@
 #include "base/str.h"
 #include "planner/apply_internal.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

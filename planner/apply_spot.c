@@ -5,7 +5,6 @@
 #include "planner/plan_json.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 static int plan_output(const struct apply_options *o, const struct apply_output *output,

@@ -2,7 +2,6 @@
 
 #include "base/str.h"
 #include "loader/token.h"
-#include "planner/strategy.h"
 #include "resolver/note.h"
 
 #include <string.h>

@@ -2,7 +2,6 @@
  * Criteria that run more than a plain start: dlopens that are known beforehand, set-id starts, and
  * what a start still asks of directories for CPUs.
  */
-#include "base/str.h"
 #include "planner/criteria.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /*
  * Criteria that put something in the way: overrides that won before must win after.
  */
-#include "base/str.h"
 #include "planner/criteria.h"
 
 #include <stdlib.h>

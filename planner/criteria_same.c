@@ -2,7 +2,6 @@
  * Criteria that compare the start as built with the start after the edits: which files, in which
  * order, by which path.
  */
-#include "base/str.h"
 #include "planner/criteria.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
 #include "planner/decide.h"
-#include "base/str.h"
 #include "planner/rules.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 #include "planner/elf_layout.h"
 
-#include <string.h>
-
 const struct elf_tagged elf_tagged[N_ELF_TAGGED] = {
     {SHT_HASH, DT_HASH},         {SHT_GNU_HASH, DT_GNU_HASH}, {SHT_DYNSYM, DT_SYMTAB},
     {SHT_STRTAB, DT_STRTAB},     {SHT_GNU_versym, DT_VERSYM}, {SHT_GNU_verneed, DT_VERNEED},

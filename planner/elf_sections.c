@@ -1,7 +1,5 @@
 #include "planner/elf_file.h"
 
-#include <string.h>
-
 int elf_sections_check(const struct elf_file *f, struct err *err)
 {
     for (size_t i = 0; i < f->n_shdrs; i++)

@@ -1,7 +1,6 @@
 /*
  * Which package a path belongs to: the stores of a policy.
  */
-#include "base/str.h"
 #include "planner/policy.h"
 
 #include <string.h>

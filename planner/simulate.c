@@ -1,5 +1,4 @@
 #include "planner/simulate.h"
-#include "base/str.h"
 
 #include <string.h>
 

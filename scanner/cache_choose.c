@@ -3,7 +3,6 @@
  */
 #include "scanner/cache_scan_private.h"
 
-#include "base/str.h"
 #include "base/workq.h"
 #include "scanner/closure_file.h"
 #include "scanner/store_name.h"

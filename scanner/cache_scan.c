@@ -1,8 +1,6 @@
 #include "scanner/cache_scan_private.h"
 
-#include "base/str.h"
 #include "base/workq.h"
-#include "scanner/store_name.h"
 
 #include <errno.h>
 #include <stdlib.h>

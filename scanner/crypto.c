@@ -1,7 +1,5 @@
 #include "scanner/crypto.h"
 
-#include "base/str.h"
-
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>

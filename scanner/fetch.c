@@ -1,7 +1,5 @@
 #include "scanner/fetch.h"
 
-#include "base/str.h"
-
 #include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 #include "scanner/nar_walk.h"
 
 #include "base/spill.h"
-#include "base/str.h"
 #include "scanner/elf_read.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "base/str.h"
 #include "scanner/store_name.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* Where a store's database is. */

@@ -5,7 +5,6 @@
 #include "scanner/unpack_file.h"
 
 #include "base/intern.h"
-#include "base/str.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* What is wrong: findings of the linter, rules, and files that are broken or unread. */
 #include "server/api.h"
-#include "server/index_audit.h"
 
 #include <errno.h>
 #include <string.h>

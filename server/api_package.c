@@ -1,7 +1,6 @@
 /* Packages: the list of them, and one with what it consists of. */
 #include "server/api.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const char OBJECTS[] =

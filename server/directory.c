@@ -1,7 +1,5 @@
 #include "server/directory.h"
 
-#include "base/str.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>

@@ -1,5 +1,4 @@
 /* From a request to its answer: routes, tokens, parameters, tags, the log. */
-#include "base/json_write.h"
 #include "base/str.h"
 #include "server/archive.h"
 #include "server/service_private.h"

@@ -1,7 +1,6 @@
 #include "server/gzip.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 enum {

@@ -1,6 +1,5 @@
 #include "server/http.h"
 
-#include "base/str.h"
 #include "server/field.h"
 #include "server/gzip.h"
 

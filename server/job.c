@@ -1,7 +1,5 @@
 #include "server/job.h"
 
-#include "base/log.h"
-#include "base/str.h"
 #include "server/job_private.h"
 
 #include <dirent.h>

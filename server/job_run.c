@@ -3,7 +3,6 @@
 #include "server/archive.h"
 #include "server/job_private.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* The table of routes as OpenAPI 3.1. */
-#include "base/str.h"
 #include "server/route.h"
 
 #include <stdlib.h>

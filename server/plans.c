@@ -1,7 +1,6 @@
 /* The part of a snapshot that grows: a plan for each package, made in the background. */
 #include "server/snapshot.h"
 
-#include "base/str.h"
 #include "planner/package.h"
 #include "planner/plan_json.h"
 #include "server/gzip.h"

@@ -1,6 +1,5 @@
 #include "server/service.h"
 
-#include "base/log.h"
 #include "base/str.h"
 #include "server/archive.h"
 #include "server/job.h"
@@ -8,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

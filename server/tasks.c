@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "server/service_private.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -1,9 +1,6 @@
 #include "tests/disk_store.h"
 
-#include "base/str.h"
-
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include "server/order.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -20,7 +20,6 @@
  * Private roots take root or user namespaces, tracing takes ptrace: where the machine forbids
  * them everything counts as skipped.
  */
-#include "base/str.h"
 #include "tests/judge.h"
 
 #include <errno.h>

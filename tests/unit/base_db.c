@@ -3,7 +3,6 @@
  */
 #include "tests/unit/unit.h"
 
-#include "base/arena.h"
 #include "base/db.h"
 
 #include <errno.h>

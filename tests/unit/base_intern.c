@@ -3,7 +3,6 @@
 #include "base/intern.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void test_equal_texts_are_one_pointer(void **state UNUSED)
 {

@@ -5,7 +5,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <fcntl.h>
 #include <pty.h>
 #include <stdlib.h>
 #include <string.h>

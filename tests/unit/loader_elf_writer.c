@@ -7,8 +7,6 @@
 #include "scanner/elf_read.h"
 #include "tests/tree.h"
 
-#include <string.h>
-
 static const struct object *read_back(struct arena *arena, const struct elf_spec *spec)
 {
     const struct elf_image image = elf_write(arena, spec);

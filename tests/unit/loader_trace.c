@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A program that needs two libraries: the first found at once, the second nowhere. */
 static const char *caps[] = {"glibc-hwcaps/x86-64-v3/", ""};

@@ -3,7 +3,6 @@
  */
 #include "tests/unit/unit.h"
 
-#include "base/str.h"
 #include "loader/world_index.h"
 #include "scanner/scan.h"
 #include "tests/disk_store.h"

@@ -7,7 +7,6 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BASH "#! /s/bash/bin/bash -e\n"

@@ -3,7 +3,6 @@
  */
 #include "base/str.h"
 #include "planner/compare.h"
-#include "planner/package.h"
 #include "tests/store.h"
 
 #include <string.h>

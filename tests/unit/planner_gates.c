@@ -1,7 +1,6 @@
 /*
  * Each gate: open for an ordinary program, shut for the one thing it asks about.
  */
-#include "base/str.h"
 #include "tests/store.h"
 
 #include <string.h>

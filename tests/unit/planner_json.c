@@ -1,12 +1,10 @@
 /*
  * Plans as JSON: written twice alike, read back whole, refused when anything is off.
  */
-#include "base/str.h"
 #include "planner/package.h"
 #include "planner/plan_json.h"
 #include "tests/store.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

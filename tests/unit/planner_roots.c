@@ -1,7 +1,6 @@
 /*
  * Roots, libraries, whole packages: what is no program, and what is planned with it.
  */
-#include "base/str.h"
 #include "planner/compare.h"
 #include "planner/cost.h"
 #include "planner/package.h"

@@ -9,8 +9,6 @@
 #include "scanner/nar_hash.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SSL      "9lzj1m7dnwa8gfa8kmfklmap3vlmh9rz-libssl3t64-3.5.9-1"

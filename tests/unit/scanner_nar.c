@@ -11,7 +11,6 @@
 #include "tests/elf/elf_writer.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- archives made of words */

@@ -9,7 +9,6 @@
 #include "tests/disk_store.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static struct disk_store *store;

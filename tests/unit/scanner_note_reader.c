@@ -5,8 +5,6 @@
 
 #include "tests/unit/unit.h"
 
-#include <string.h>
-
 struct row {
     const char *shows;
     const char *soname;
