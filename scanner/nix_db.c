@@ -14,6 +14,7 @@ static const struct place {
 };
 
 static const char PATHS[] = "SELECT id, path, hash, deriver, narSize FROM ValidPaths";
+static const char SAME[] = "SELECT 1 FROM ValidPaths WHERE id = ?"; /* no id is given twice */
 static const char REFERENCES[] = "SELECT referrer, reference FROM Refs";
 
 static int open_database(const char *root, const char *store, struct db **ret_db, struct err *err)
@@ -65,6 +66,28 @@ int nix_db_paths(const char *root, const char *store, struct arena *arena, struc
     }
     if (r == 0)
         *ret_db = found;
+    return r;
+}
+
+int nix_db_same(const char *root, const char *store, const struct nix_path *const *path, size_t n,
+                bool *ret_same, struct err *err)
+{
+    CLEANUP(db_closep) struct db *db = NULL;
+    int r = open_database(root, store, &db, err);
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct stmt *s = db_prepare(db, SAME, err);
+
+        if (!s)
+            return -err->code;
+        stmt_bind_int(s, 1, path[i]->id);
+        r = stmt_step(s, err);
+        ret_same[i] = r > 0;
+        if (r > 0) {
+            stmt_reset(s);
+            r = 0;
+        }
+    }
     return r;
 }
 

@@ -27,6 +27,10 @@ struct nix_db {
 MUST_CHECK int nix_db_paths(const char *root, const char *store, struct arena *arena,
                             struct nix_db *ret_db, struct err *err);
 
+/* Is each of `n` paths still registered, and has it been all the time since it was read? */
+MUST_CHECK int nix_db_same(const char *root, const char *store, const struct nix_path *const *path,
+                           size_t n, bool *ret_same, struct err *err);
+
 /* Call `each` for every reference, by ids; those from or to derivations too. */
 MUST_CHECK int nix_db_references(const char *root, const char *store,
                                  void (*each)(void *data, int64_t referrer, int64_t reference),

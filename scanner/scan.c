@@ -215,9 +215,10 @@ static int write_facts(struct scan *scan, struct package_facts *f, struct err *e
         result->gone++;
         return index_forget_package(scan->index, c->id, err);
     }
-    result->scanned++;
-    result->incomplete += f->state == PACKAGE_INCOMPLETE;
     c->written = true;
+    c->incomplete = f->state == PACKAGE_INCOMPLETE;
+    result->scanned++;
+    result->incomplete += c->incomplete;
     r = index_write_package(scan->index, c->id, f, c->path ? c->path->nar_hash : NULL,
                             c->state != KNOWN_NEW, err);
     if (r == 0 && !c->path)
@@ -341,6 +342,39 @@ static int add_references(struct scan *scan, struct err *err)
     return r;
 }
 
+static int forget_written(struct scan *scan, struct candidate *c, struct err *err)
+{
+    scan->result->scanned--;
+    scan->result->incomplete -= c->incomplete;
+    scan->result->gone++;
+    c->written = c->incomplete = false;
+    c->state = KNOWN_GONE;
+    return index_forget_package(scan->index, c->id, err);
+}
+
+/*
+ * A collector unregisters a path, then deletes it, file by file. What is registered as it was when
+ * all has been read was whole while it was read; the rest may have been anything. With temporary
+ * roots there is no rest.
+ */
+static int forget_collected(struct scan *scan, struct err *err)
+{
+    const struct nix_path **path = arena_calloc(&scan->arena, scan->nix.n_paths, sizeof(*path));
+    bool *same = arena_calloc(&scan->arena, scan->nix.n_paths, sizeof(*same));
+    size_t n = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < scan->nix.n_paths && !scan->roots; i++)
+        if (scan_candidate(scan, scan->nix.path[i].base)->written)
+            path[n++] = &scan->nix.path[i];
+    if (n)
+        r = nix_db_same(scan->options->root, scan->options->store, path, n, same, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!same[i])
+            r = forget_written(scan, scan_candidate(scan, path[i]->base), err);
+    return r;
+}
+
 static int identify(void *data, const char *path, struct identity *ret)
 {
     struct scan *scan = data;
@@ -397,6 +431,8 @@ static int finish(struct scan *scan, struct err *err)
 
     if (r == 0)
         r = scan_search_dirs(scan, err);
+    if (r == 0)
+        r = forget_collected(scan, err);
     if (r == 0)
         r = refresh_inodes(scan, err);
     if (r == 0)

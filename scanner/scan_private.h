@@ -27,8 +27,9 @@ struct candidate {
     const char *nar_hash;        /* known identity */
     const struct nix_path *path; /* what the database or the closure file says; NULL: nothing */
     bool present;                /* in the store's directory */
-    bool wanted, queued, written;
-    bool elsewhere; /* wanted, but of another shard */
+    bool wanted, queued;
+    bool written, incomplete; /* in this scan */
+    bool elsewhere;           /* wanted, but of another shard */
 };
 
 struct scan {
