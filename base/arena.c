@@ -12,6 +12,9 @@ enum { FIRST_BLOCK = 992, BLOCK_MAX = 256 * 1024 };
 /* An arena that is this large grows by large pages: what is in it is found without a search. */
 enum { LARGE_PAGE = 2 * 1024 * 1024, LARGE_ARENA = 8 * LARGE_PAGE };
 
+/* malloc() keeps so many bytes between two blocks: with them they lie page by page, without gaps. */
+enum { BETWEEN = 2 * sizeof(size_t) };
+
 struct arena_block {
     struct arena_block *next;
     size_t used, size, below; /* bytes in it, of it, of all blocks before it */
@@ -23,17 +26,18 @@ static struct arena_block *block_new(const struct arena_block *last, size_t need
 {
     const size_t below = last ? last->below + last->size : 0;
     size_t want = last ? last->size * 2 : FIRST_BLOCK;
-    struct arena_block *block;
+    struct arena_block *block = NULL;
 
     if (want > BLOCK_MAX)
         want = BLOCK_MAX;
     if (want < need)
         want = need;
-    if (below >= LARGE_ARENA && want <= LARGE_PAGE - sizeof(*block)) {
-        want = LARGE_PAGE - sizeof(*block);
-        block = aligned_alloc(LARGE_PAGE, LARGE_PAGE);
-        if (block)
-            (void)madvise(block, LARGE_PAGE, MADV_HUGEPAGE); /* not there: slower */
+    if (below >= LARGE_ARENA && want <= LARGE_PAGE - BETWEEN - sizeof(*block)) {
+        want = LARGE_PAGE - BETWEEN - sizeof(*block);
+        if (posix_memalign((void **)&block, LARGE_PAGE, LARGE_PAGE - BETWEEN) == 0)
+            (void)madvise(block, LARGE_PAGE - BETWEEN, MADV_HUGEPAGE); /* not there: slower */
+        else
+            block = NULL;
     } else {
         block = malloc(sizeof(*block) + want);
     }
