@@ -44,7 +44,7 @@ static void add_program(void *data, const struct lint_object *program, const str
                                                             .wrapper = w ? w->path : NULL}};
     a->program = arena_grow(m->arena, a->program, a->n_programs, sizeof(*a->program));
     a->program[a->n_programs++] = (struct audit_program){
-        .key = program->key,
+        .key = closure_key(program, m->arena),
         .version = program->package ? program->package->name.version : "",
         .path = program->path,
         .loader = copy(m, trace->profile.text),

@@ -1,6 +1,5 @@
 #include "base/intern.h"
 
-#include "base/arena.h"
 #include "base/table.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@ struct intern {
     struct slot *slot;
     const struct name **name; /* by id; as many as may be in use before the table grows */
     uint32_t mask, count;
-    struct arena arena;
+    struct arena *arena, own; /* of names; `arena` is `own`, or somebody else's */
 };
 
 uint32_t intern_hash(const char *text, size_t len)
@@ -65,14 +64,20 @@ static void table_resize(struct intern *in, uint32_t slots)
     free(old);
 }
 
-struct intern *intern_new(void)
+struct intern *intern_new_in(struct arena *arena)
 {
     struct intern *in = calloc(1, sizeof(*in));
 
     if (!in)
         abort();
+    in->arena = arena ? arena : &in->own;
     table_resize(in, 1024);
     return in;
+}
+
+struct intern *intern_new(void)
+{
+    return intern_new_in(NULL);
 }
 
 void intern_free(struct intern *in)
@@ -81,29 +86,44 @@ void intern_free(struct intern *in)
         return;
     free(in->slot);
     free(in->name);
-    arena_release(&in->arena);
+    arena_release(&in->own);
     free(in);
+}
+
+/* The slot of a text, or the free one where it belongs. */
+static struct slot *slot_of(const struct intern *in, uint32_t hash, const char *text, size_t len)
+{
+    uint32_t at = hash & in->mask;
+
+    for (; in->slot[at].name; at = (at + 1) & in->mask)
+        if (in->slot[at].hash == hash && in->slot[at].name->len == len &&
+            memcmp(in->slot[at].name->text, text, len) == 0)
+            break;
+    return &in->slot[at];
+}
+
+const struct name *intern_find(const struct intern *in, const char *text, size_t len)
+{
+    return slot_of(in, intern_hash(text, len), text, len)->name;
 }
 
 const struct name *intern_n(struct intern *in, const char *text, size_t len)
 {
     const uint32_t hash = intern_hash(text, len);
-    uint32_t at = hash & in->mask;
+    struct slot *slot = slot_of(in, hash, text, len);
     struct name *name;
 
-    for (; in->slot[at].name; at = (at + 1) & in->mask)
-        if (in->slot[at].hash == hash && in->slot[at].name->len == len &&
-            memcmp(in->slot[at].name->text, text, len) == 0)
-            return in->slot[at].name;
+    if (slot->name)
+        return slot->name;
     if (len > UINT32_MAX - 64 || in->count == UINT32_MAX / 4)
         abort();
-    name = arena_alloc(&in->arena, sizeof(*name) + len + 1);
+    name = arena_alloc(in->arena, sizeof(*name) + len + 1);
     name->id = in->count;
     name->len = (uint32_t)len;
     name->hash = hash;
     memcpy(name->text, text, len);
     in->name[in->count++] = name;
-    in->slot[at] = (struct slot){name, hash};
+    *slot = (struct slot){name, hash};
     if (in->count == most(in->mask + 1))
         table_resize(in, (in->mask + 1) * 2);
     return name;

@@ -6,11 +6,11 @@
  *	intern_free(in);
  *
  * Ids are dense, starting at 0, in order of first use: arrays can be indexed by them. A name lives
- * as long as its table. One thread at a time.
+ * as long as its table, or the arena the table was given for them. One thread at a time.
  */
 #pragma once
 
-#include "base/base.h"
+#include "base/arena.h"
 
 struct intern;
 
@@ -22,10 +22,14 @@ struct name {
 };
 
 struct intern *intern_new(void);
+struct intern *intern_new_in(struct arena *arena);
 void intern_free(struct intern *intern);
 
 const struct name *intern(struct intern *intern, const char *text);
 const struct name *intern_n(struct intern *intern, const char *text, size_t len);
+
+/* The name of a text that is interned already; NULL: it is not. */
+const struct name *intern_find(const struct intern *intern, const char *text, size_t len);
 
 /* The hash of a text, interned or not. */
 uint32_t intern_hash(const char *text, size_t len);

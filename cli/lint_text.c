@@ -13,9 +13,11 @@ static enum style severity_style(enum severity severity)
     return styles[severity];
 }
 
-static void print_finding(FILE *to, const struct term *term, const struct finding *f,
-                          struct arena *arena)
+static void print_finding(FILE *to, const struct term *term, const struct finding *f)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct arena *arena = &scratch;
+
     fprintf(to, "%s: %s%s[%s]%s: %s", str_escape(arena, f->path ? f->path : f->key),
             term_style(term, severity_style(f->severity)), severity_name(f->severity),
             f->rule->code, term_style(term, STYLE_PLAIN), str_escape(arena, f->message));
@@ -94,7 +96,7 @@ void lint_text(FILE *to, const struct term *term, const struct lint_report *repo
 
     for (size_t i = 0; i < r->findings.n; i++)
         if (r->findings.item[i]->standing == FINDING_OPEN)
-            print_finding(to, term, r->findings.item[i], report->arena);
+            print_finding(to, term, r->findings.item[i]);
     print_origins(to, report);
     print_suppressions(to, report);
     print_unasked(to, r);

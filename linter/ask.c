@@ -193,19 +193,41 @@ const struct node *run_path_ldso(struct check *check, const struct lint_object *
 
 /* ---- objects */
 
+struct node *need_answer(struct check *check, const struct lint_object *object, size_t need)
+{
+    struct lint_object *answer = object->need[need].answer;
+
+    if (!answer)
+        return NULL;
+    closure_look(check->closure, answer);
+    return answer->node;
+}
+
+struct machine machine_of(const struct object *object)
+{
+    return (struct machine){object->machine, object->class, object->data};
+}
+
+bool machines_equal(struct machine a, struct machine b)
+{
+    return a.machine == b.machine && a.class == b.class && a.data == b.data;
+}
+
 bool same_machine(const struct object *a, const struct object *b)
 {
-    return a->class == b->class && a->data == b->data && a->machine == b->machine;
+    return machines_equal(machine_of(a), machine_of(b));
+}
+
+bool same_id(struct note a, struct note b)
+{
+    return a.bytes && b.bytes && a.size == b.size && !memcmp(a.bytes, b.bytes, a.size);
 }
 
 bool same_build(const struct node *a, const struct node *b)
 {
-    const struct object *x = a->object, *y = b->object;
-
     if (a == b || (a->dev == b->dev && a->ino == b->ino))
         return true;
-    return x && y && x->build_id.bytes && x->build_id.size == y->build_id.size &&
-           y->build_id.bytes && !memcmp(x->build_id.bytes, y->build_id.bytes, x->build_id.size);
+    return a->object && b->object && same_id(a->object->build_id, b->object->build_id);
 }
 
 bool is_dynamic(const struct object *object)

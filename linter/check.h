@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+struct lint;
+
 /* A component of a run path. */
 struct component {
     const char *text;     /* as written */
@@ -86,11 +88,24 @@ struct node *component_find(struct check *check, const struct component *compone
 /* The first loader of the object's machine in one of its run path's directories; NULL: none. */
 const struct node *run_path_ldso(struct check *check, const struct lint_object *object);
 
+/* Where a needed name of an object leads when nothing else is in memory yet; NULL: nowhere. */
+struct node *need_answer(struct check *check, const struct lint_object *object, size_t need);
+
+/* What decides whether files can be loaded into one process. */
+struct machine {
+    uint16_t machine;
+    uint8_t class, data;
+};
+
+struct machine machine_of(const struct object *object);
+bool machines_equal(struct machine a, struct machine b);
+
 /* Could both be loaded into one process: same class, machine, byte order? */
 bool same_machine(const struct object *a, const struct object *b);
 
 /* Two files with the same contents, as far as can be told: same file, or same build id. */
 bool same_build(const struct node *a, const struct node *b);
+bool same_id(struct note a, struct note b);
 
 /* Is it loaded by a dynamic loader: a program or library with a dynamic section? */
 bool is_dynamic(const struct object *object);
@@ -110,6 +125,27 @@ struct start start_as_ldd(struct world *world, const char *ldso, const char *pat
 /* The index of a node in a trace's loaded objects; -1: not there. */
 int loaded_index(const struct trace *trace, const struct node *node);
 
+/* A library that may be another's, and what tells it from others, so that it need not be at hand. */
+struct offer {
+    const char *soname; /* versioned */
+    const struct lint_object *object;
+    struct note build_id;
+    uint64_t dev, ino;
+    struct machine machine;
+};
+
+struct offers {
+    struct offer *item; /* by soname, then path */
+    size_t n;
+};
+
+/* All of them: `public` are those right in lib/, else those anywhere below. */
+const struct offers *lint_offers(const struct lint *lint, bool public);
+
+/* check_soname.c: is the object one of them? Their order. */
+bool is_offered(const struct lint_object *object);
+int offers_order(const void *a, const void *b);
+
 /* The object of a loaded one, when it is in the closure's selection. */
 struct lint_object *loaded_object(struct check *check, const struct loaded *loaded);
 
@@ -119,7 +155,6 @@ struct lint_package *node_package(struct check *check, const struct node *node);
 /* Does the name have a version behind ".so"? */
 bool is_versioned(const char *soname);
 
-struct lint;
 uint32_t probe_budget(const struct lint *lint);
 const struct wrappers *lint_wrappers(const struct lint *lint);
 struct loader *lint_loader(const struct lint *lint);

@@ -105,7 +105,7 @@ static bool lies_below(const struct node *node, const struct node *dir)
 static bool is_taken_from(struct check *check, const struct component *c, size_t need)
 {
     const struct lint_object *o = check->object;
-    const struct node *answer = o->need ? o->need[need].answer : NULL;
+    const struct node *answer = o->need ? need_answer(check, o, need) : NULL;
     const struct node *node = component_find(check, c, o->object->need[need].name);
 
     if (!o->need) /* no loader is known that could be asked */

@@ -79,9 +79,12 @@ static size_t farms(struct check *check, struct node ***ret_farm)
     size_t n = 0, n_farms = 0;
 
     for (size_t o = 0; o < check->package->n_objects; o++) {
+        struct lint_object *object = check->package->object[o];
         const struct component **list;
-        const size_t n_dirs = directories(check, check->package->object[o], &list);
+        size_t n_dirs;
 
+        closure_look(check->closure, object);
+        n_dirs = directories(check, object, &list);
         for (size_t k = 0; k < n_dirs; k++) {
             if (list[k]->package != check->package)
                 continue;

@@ -214,11 +214,14 @@ void check_needed_versionless(struct check *check)
 
     for (size_t i = 0; i < o->object->n_needs && o->need; i++) {
         const char *name = o->object->need[i].name;
-        const struct node *answer = o->need[i].answer;
+        const struct node *answer;
         struct finding *f;
 
-        if (strchr(name, '/') || !str_ends(name, ".so") || !answer || !answer->object ||
-            answer->object->soname || node_package(check, answer) == o->package)
+        if (strchr(name, '/') || !str_ends(name, ".so"))
+            continue;
+        answer = need_answer(check, o, i);
+        if (!answer || !answer->object || answer->object->soname ||
+            node_package(check, answer) == o->package)
             continue;
         f = report_object(check, o, shown(check, name),
                           "it needs %s, a file without DT_SONAME: nothing tells its version",

@@ -64,7 +64,7 @@ static void clash(struct check *check, const struct lint_object *asker, size_t n
                   const struct loaded *given)
 {
     const char *name = asker->object->need[need].name;
-    const struct node *meant = asker->need[need].answer;
+    const struct node *meant = need_answer(check, asker, need);
     const char *soname = given->soname ? given->soname : name;
     struct finding *f;
 
@@ -127,17 +127,7 @@ void check_soname_clash_in_process(struct check *check)
 
 /* ---- in the closure */
 
-struct offer {
-    const char *soname;
-    const struct lint_object *object;
-};
-
-struct offers {
-    struct offer *item;
-    size_t n;
-};
-
-static int by_soname(const void *a, const void *b)
+int offers_order(const void *a, const void *b)
 {
     const struct offer *x = a, *y = b;
     const int r = strcmp(x->soname, y->soname);
@@ -152,52 +142,44 @@ static bool in_sub_directory(const struct lint_object *o, const char *name)
     return at && at > o->path && at[-1] == '/';
 }
 
-/* Libraries with a versioned soname; `public`: right in lib/; else anywhere below. */
-static struct offers all_offers(struct check *check, bool public)
+bool is_offered(const struct lint_object *o)
 {
-    struct offers offers = {0};
-
-    for (size_t i = 0; i < check->closure->n_objects; i++) {
-        const struct lint_object *o = check->closure->object[i];
-
-        if (!o->package || !o->object->soname || !is_library(o->object) ||
-            !is_versioned(o->object->soname) || is_public(o) != public ||
-            in_sub_directory(o, "glibc-hwcaps/") || in_sub_directory(o, "stubs/") ||
-            in_sub_directory(o, ".build-id/"))
-            continue;
-        offers.item = arena_grow(check->arena, offers.item, offers.n, sizeof(*offers.item));
-        offers.item[offers.n++] = (struct offer){o->object->soname, o};
-    }
-    if (offers.n > 1)
-        qsort(offers.item, offers.n, sizeof(*offers.item), by_soname);
-    return offers;
+    return o->package && o->object->soname && is_library(o->object) &&
+           is_versioned(o->object->soname) && !in_sub_directory(o, "glibc-hwcaps/") &&
+           !in_sub_directory(o, "stubs/") && !in_sub_directory(o, ".build-id/");
 }
 
-static bool are_rivals(const struct lint_object *a, const struct lint_object *b)
+/* same_build(), of files that are not at hand. */
+static bool offers_same(const struct offer *a, const struct offer *b)
 {
-    return a->package != b->package && same_machine(a->object, b->object) &&
-           !same_build(a->node, b->node);
+    return (a->dev == b->dev && a->ino == b->ino) || same_id(a->build_id, b->build_id);
+}
+
+static bool are_rivals(const struct offer *a, const struct offer *b)
+{
+    return a->object->package != b->object->package && machines_equal(a->machine, b->machine) &&
+           !offers_same(a, b);
 }
 
 void check_soname_clash_in_closure(struct check *check)
 {
-    const struct offers offers = all_offers(check, true);
+    const struct offers *offers = lint_offers(check->lint, true);
 
-    for (size_t i = 0, end; i < offers.n; i = end) {
-        const struct lint_object *first = offers.item[i].object, *other = NULL;
+    for (size_t i = 0, end; i < offers->n; i = end) {
+        const struct offer *first = &offers->item[i], *other = NULL;
         struct finding *f;
 
-        for (end = i + 1; end < offers.n && !strcmp(offers.item[end].soname, offers.item[i].soname);
+        for (end = i + 1; end < offers->n && !strcmp(offers->item[end].soname, first->soname);
              end++)
-            if (!other && are_rivals(first, offers.item[end].object))
-                other = offers.item[end].object;
+            if (!other && are_rivals(first, &offers->item[end]))
+                other = &offers->item[end];
         if (!other)
             continue;
-        f = report_object(check, first, shown(check, offers.item[i].soname),
-                          "%s has another build in %s", shown(check, offers.item[i].soname),
-                          shown(check, other->path));
+        f = report_object(check, first->object, shown(check, first->soname),
+                          "%s has another build in %s", shown(check, first->soname),
+                          shown(check, other->object->path));
         for (size_t k = i; k < end; k++)
-            evidence(check, f, "%s", offers.item[k].object->path);
+            evidence(check, f, "%s", offers->item[k].object->path);
     }
 }
 
@@ -218,15 +200,16 @@ static const struct offer *find_offer(const struct offers *offers, const char *s
 
 void check_embedded_library_copy(struct check *check)
 {
-    const struct offers public = all_offers(check, true), private = all_offers(check, false);
+    const struct offers *public = lint_offers(check->lint, true);
+    const struct offers *private = lint_offers(check->lint, false);
 
-    for (size_t i = 0; i < private.n; i++) {
-        const struct lint_object *o = private.item[i].object;
-        const struct offer *offer = find_offer(&public, private.item[i].soname);
+    for (size_t i = 0; i < private->n; i++) {
+        const struct lint_object *o = private->item[i].object;
+        const struct offer *offer = find_offer(public, private->item[i].soname);
         struct finding *f;
 
         if (!offer || offer->object->package == o->package ||
-            !same_machine(offer->object->object, o->object) ||
+            !machines_equal(offer->machine, private->item[i].machine) ||
             strcmp(offer->object->package->name.pname, o->package->name.pname) == 0)
             continue;
         f = report_object(check, o, shown(check, offer->soname),

@@ -59,17 +59,17 @@ void check_needed_unused(struct check *check)
         qsort(mine.offered, mine.n_offered, sizeof(*mine.offered), by_text);
     for (size_t i = 0; i < o->object->n_needs; i++) {
         const char *name = o->object->need[i].name;
+        struct node *answer = need_answer(check, o, i);
         struct elf_names theirs = {0};
         struct finding *f;
 
-        if (!o->need[i].answer || wants_versions_of(o->object, name) ||
-            (o->need[i].answer->object && o->need[i].answer->object->ldso) ||
-            !read_names(check, o->need[i].answer, &theirs) ||
+        if (!answer || wants_versions_of(o->object, name) ||
+            (answer->object && answer->object->ldso) || !read_names(check, answer, &theirs) ||
             shares(mine.wanted, mine.n_wanted, theirs.offered, theirs.n_offered) ||
             shares(mine.offered, mine.n_offered, theirs.offered, theirs.n_offered))
             continue;
         f = report_object(check, o, shown(check, name),
                           "it needs %s, and wants none of its symbols", shown(check, name));
-        evidence(check, f, "%s", world_path(check->arena, o->need[i].answer));
+        evidence(check, f, "%s", world_path(check->arena, answer));
     }
 }

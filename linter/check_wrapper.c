@@ -11,7 +11,7 @@ static const struct node *own_answer(struct check *check, const struct trace *t,
 
     for (size_t i = 0; asker && asker->need && i < asker->object->n_needs; i++)
         if (!strcmp(asker->object->need[i].name, r->name))
-            return asker->need[i].answer;
+            return need_answer(check, asker, i);
     return NULL;
 }
 

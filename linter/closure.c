@@ -1,48 +1,30 @@
 #include "linter/closure.h"
 
 #include "base/str.h"
+#include "loader/world_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
-/* Packages by base name. */
-struct name_map {
-    const void *key;
-    void *value;
-    UT_hash_handle hh;
-};
-
-static void *map_find(const struct name_map *map, const void *key, size_t len)
-{
-    const struct name_map *entry;
-
-    HASH_FIND(hh, map, key, len, entry);
-    return entry ? entry->value : NULL;
-}
-
-static void map_add(struct closure *c, struct name_map **map, const void *key, size_t len,
-                    void *value)
-{
-    struct name_map *entry = arena_alloc(&c->arena, sizeof(*entry));
-
-    entry->key = arena_memdup(&c->arena, key, len);
-    entry->value = value;
-    HASH_ADD_KEYPTR(hh, *map, entry->key, len, entry);
-}
+/*
+ * Bytes that are fetched before all is forgotten: some thousand packages, whose programs have most
+ * of what they load in common, and little enough to stay in the processor's cache.
+ */
+enum { HELD_MAX = 16 * 1024 * 1024 };
 
 void closure_init(struct closure *ret_closure, struct world *world)
 {
-    *ret_closure = (struct closure){.world = world};
+    *ret_closure = (struct closure){
+        .world = world, .generation = 1, .bases = intern_new(), .outside_paths = intern_new()};
 }
 
 void closure_release(struct closure *closure)
 {
-    /* the table's head is uthash's own memory, its entries the arena's */
-    HASH_CLEAR(hh, closure->packages_by_base);
+    intern_free(closure->bases);
+    intern_free(closure->outside_paths);
     free(closure->by_node);
+    world_close(closure->own);
     arena_release(&closure->arena);
     *closure = (struct closure){0};
 }
@@ -87,11 +69,12 @@ bool closure_in_store(const struct closure *closure, const char *path)
 struct lint_package *closure_package_of(const struct closure *closure, const char *path)
 {
     const char *base = below_store(closure, path, NULL);
+    const struct name *name = base ? intern_find(closure->bases, base, strcspn(base, "/")) : NULL;
 
-    return base ? map_find(closure->packages_by_base, base, strcspn(base, "/")) : NULL;
+    return name ? closure->package[name->id] : NULL;
 }
 
-struct lint_package *closure_package_at(const struct closure *closure, const struct node *node)
+struct lint_package *closure_package_at(struct closure *closure, const struct node *node)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     const struct lint_object *o = closure_object_of(closure, node);
@@ -102,17 +85,18 @@ struct lint_package *closure_package_at(const struct closure *closure, const str
 struct lint_package *closure_add_package(struct closure *closure, const char *store,
                                          const char *base)
 {
-    struct lint_package *p = map_find(closure->packages_by_base, base, strlen(base));
+    const struct name *known = intern_find(closure->bases, base, strlen(base));
+    struct lint_package *p;
 
-    if (p)
-        return p;
+    if (known)
+        return closure->package[known->id];
     p = arena_alloc(&closure->arena, sizeof(*p));
     p->path = arena_printf(&closure->arena, "%s/%s", store, base);
     p->base = p->path + strlen(store) + 1;
     store_name_parse(&closure->arena, p->base, NULL, &p->name);
     p->index = closure->n_packages;
     p->key = arena_printf(&closure->arena, "%s.%s", p->name.pname, p->name.output);
-    map_add(closure, &closure->packages_by_base, p->base, strlen(p->base), p);
+    (void)intern(closure->bases, p->base);
     closure->package = arena_grow(&closure->arena, closure->package, closure->n_packages,
                                   sizeof(struct lint_package *));
     closure->package[closure->n_packages++] = p;
@@ -202,10 +186,8 @@ void closure_spread(struct closure *closure)
 
 /* ---- objects */
 
-struct lint_object *closure_object_of(const struct closure *closure, const struct node *node)
-{
-    return node->number < closure->size_by_node ? closure->by_node[node->number] : NULL;
-}
+/* Of nodes that were looked up, and are none of ours. */
+static const struct lint_object nobody;
 
 static void keep_by_node(struct closure *closure, const struct node *node, struct lint_object *o)
 {
@@ -220,6 +202,123 @@ static void keep_by_node(struct closure *closure, const struct node *node, struc
     }
     closure->by_node[node->number] = o;
 }
+
+/* An object's node is at hand. */
+static void keep_look(struct closure *closure, struct lint_object *o, struct node *node)
+{
+    static const struct object nothing;
+    const struct object *object = node ? world_object(closure->world, node) : NULL;
+
+    o->node = node;
+    o->object = object ? object : &nothing;
+    o->seen = closure->generation;
+    if (node)
+        keep_by_node(closure, node, o);
+}
+
+void closure_look(struct closure *closure, struct lint_object *object)
+{
+    struct place at;
+
+    if (object->seen == closure->generation)
+        return;
+    at = world_walk(closure->world, NULL, object->path);
+    keep_look(closure, object, at.error ? NULL : at.node);
+}
+
+/* By its path, among those of its package. */
+static struct lint_object *find_object(const struct closure *closure, const char *path)
+{
+    const struct lint_package *p = closure_package_of(closure, path);
+    struct lint_object **object = p ? p->object : closure->object;
+    size_t low = 0, high = p ? p->n_objects : closure->n_objects;
+    const struct name *outside;
+
+    while (low < high) {
+        const size_t mid = (low + high) / 2;
+        const int r = strcmp(object[mid]->path, path);
+
+        if (r == 0)
+            return object[mid];
+        if (r < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    outside = intern_find(closure->outside_paths, path, strlen(path));
+    return outside ? closure->outside[outside->id] : NULL;
+}
+
+/* The object of a node, selected or not; NULL: none that is known. */
+static struct lint_object *known_object(struct closure *closure, const struct node *node)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct lint_object *o =
+        node->number < closure->size_by_node ? closure->by_node[node->number] : NULL;
+
+    if (o || !closure->finished)
+        return o == &nobody ? NULL : o;
+    o = find_object(closure, world_path(&arena, node));
+    if (o)
+        keep_look(closure, o, (struct node *)(uintptr_t)node);
+    else
+        keep_by_node(closure, node, (struct lint_object *)(uintptr_t)&nobody);
+    return o;
+}
+
+struct lint_object *closure_object_of(struct closure *closure, const struct node *node)
+{
+    struct lint_object *o = known_object(closure, node);
+
+    return o && !o->outside ? o : NULL;
+}
+
+struct lint_object *closure_any_object(struct closure *closure, const struct node *node)
+{
+    struct lint_object *o = known_object(closure, node);
+
+    if (o)
+        return o;
+    o = arena_alloc(&closure->arena, sizeof(*o));
+    o->path = o->below = world_path(&closure->arena, node);
+    o->outside = true;
+    closure->outside =
+        arena_grow(&closure->arena, closure->outside, intern_count(closure->outside_paths),
+                   sizeof(struct lint_object *));
+    closure->outside[intern(closure->outside_paths, o->path)->id] = o;
+    keep_look(closure, o, (struct node *)(uintptr_t)node);
+    return o;
+}
+
+const char *closure_key(const struct lint_object *object, struct arena *arena)
+{
+    return object->package ? arena_printf(arena, "%s:%s", object->package->key, object->below)
+                           : object->path;
+}
+
+/* ---- forgetting */
+
+bool closure_holds_much(const struct closure *closure, size_t more)
+{
+    return closure->own && world_held(closure->own) + more > HELD_MAX;
+}
+
+int closure_forget(struct closure *closure, struct err *err)
+{
+    int r;
+
+    if (!closure->own)
+        return 0;
+    r = world_index_anew(&closure->own, err);
+    if (r < 0)
+        return r;
+    closure->world = closure->own;
+    closure->generation++;
+    memset(closure->by_node, 0, closure->size_by_node * sizeof(struct lint_object *));
+    return 0;
+}
+
+/* ---- filling */
 
 void closure_add_problem(struct closure *closure, const struct lint_problem *problem)
 {
@@ -240,22 +339,29 @@ static struct lint_package *package_again(const struct closure *closure, const c
                : closure_package_of(closure, path);
 }
 
-static void add_object(struct closure *closure, struct node *node, const char *path)
+struct lint_object *closure_add_object(struct closure *closure, const char *path,
+                                       struct lint_package *package)
 {
     struct lint_object *o = arena_alloc(&closure->arena, sizeof(*o));
 
     o->path = o->below = path;
-    o->node = node;
-    o->object = node->object;
-    o->package = package_again(closure, path);
+    o->package = package;
     if (o->package && strlen(path) > strlen(o->package->path))
         o->below = path + strlen(o->package->path) + 1;
     else if (o->package)
         o->below = "";
     closure->object = arena_grow(&closure->arena, closure->object, closure->n_objects,
                                  sizeof(struct lint_object *));
-    closure->object[closure->n_objects++] = o;
-    keep_by_node(closure, node, o);
+    return closure->object[closure->n_objects++] = o;
+}
+
+static void add_object(struct closure *closure, struct node *node, const char *path)
+{
+    struct lint_object *o = closure_add_object(closure, path, package_again(closure, path));
+
+    keep_look(closure, o, node);
+    o->interp = o->object->interp;
+    o->is_ldso = o->object->ldso;
 }
 
 void closure_add_file(struct closure *closure, struct node *node)
@@ -297,9 +403,8 @@ void closure_finish(struct closure *closure)
             o->package->object = &closure->object[i];
         if (o->package)
             o->package->n_objects++;
-        o->key = o->package ? arena_printf(&closure->arena, "%s:%s", o->package->key, o->below)
-                            : o->path;
     }
+    closure->finished = true;
 }
 
 /* ---- for people */

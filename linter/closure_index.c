@@ -3,6 +3,9 @@
  */
 #include "linter/closure.h"
 
+#include "base/str.h"
+#include "loader/world_index.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -16,9 +19,11 @@ static const char REFERENCES[] = "SELECT package, reference FROM reference ORDER
  * belongs together then lies together, in the index and in memory. */
 static const char OBJECTS[] =
     "SELECT p.id, s.path || '/' || p.base || iif(d.path = '', '', '/' || d.path) || "
-    "iif(o.name = '', '', '/' || o.name) FROM store s CROSS JOIN package p ON p.store = s.id "
+    "iif(o.name = '', '', '/' || o.name), n.text, l.object IS NOT NULL "
+    "FROM store s CROSS JOIN package p ON p.store = s.id "
     "CROSS JOIN directory d ON d.package = p.id CROSS JOIN object o "
     "ON o.id >= d.first_object AND o.id < d.first_object + d.objects "
+    "LEFT JOIN name n ON n.id = o.interp LEFT JOIN ldso l ON l.object = o.id "
     "ORDER BY s.id, p.base, d.path, o.id";
 static const char PROBLEMS[] = "SELECT package, path, kind, text FROM problem ORDER BY 1, 2, 4";
 
@@ -145,26 +150,36 @@ static bool is_named(const struct lint_scope *scope, const char *const *file,
     return !narrowed;
 }
 
+/* The interpreter of the current row: mostly that of the program before. */
+static const char *read_interp(struct closure *c, struct stmt *s, const char **last)
+{
+    const char *interp = stmt_text(s, 2);
+
+    if (interp && !str_same(interp, *last))
+        *last = arena_strdup(&c->arena, interp);
+    return interp ? *last : NULL;
+}
+
 static int read_objects(struct rows *rows, const struct lint_scope *scope, const char *const *file,
                         struct err *err)
 {
     struct closure *c = rows->closure;
+    const char *interp = NULL;
     struct stmt *s;
     int r = query(rows->db, OBJECTS, &s, err);
 
     if (r < 0)
         return r;
     while ((r = stmt_step(s, err)) > 0) {
-        const struct lint_package *p = row_package(rows, stmt_int(s, 0));
-        struct place at;
+        struct lint_package *p = row_package(rows, stmt_int(s, 0));
+        struct lint_object *o;
 
         if (!p || !p->selected || !is_named(scope, file, p, stmt_text(s, 1)))
             continue;
-        at = world_walk(c->world, NULL, stmt_text(s, 1));
-        if (!at.error)
-            closure_add_file(c, at.node);
+        o = closure_add_object(c, arena_strdup(&c->arena, stmt_text(s, 1)), p);
+        o->interp = read_interp(c, s, &interp);
+        o->is_ldso = stmt_int(s, 3) != 0;
     }
-    c->n_problems = 0; /* the table has them all, those of files that are no objects too */
     return r;
 }
 
@@ -197,8 +212,12 @@ int closure_index(struct closure *closure, struct db *db, const struct lint_scop
 {
     struct rows rows = {.closure = closure, .db = db};
     const char **file = NULL;
-    int r = read_packages(&rows, err);
+    int r = world_index_beside(closure->world, &closure->own, err);
 
+    if (r < 0)
+        return r;
+    closure->world = closure->own;
+    r = read_packages(&rows, err);
     if (r == 0)
         r = read_references(&rows, err);
     if (r == 0)

@@ -25,6 +25,12 @@ struct run_path {
     struct arena arena;
 };
 
+/* A loader file: what decides whether it can load an object. */
+struct ldso_file {
+    const char *path;
+    struct machine machine;
+};
+
 struct lint {
     struct closure *closure;
     const struct lint_options *options;
@@ -33,13 +39,15 @@ struct lint {
     struct findings findings;
     struct told *told;
     uint32_t told_mask;
-    const struct lint_object **ldso; /* loaders that programs of the closure name */
+    struct ldso_file *ldso; /* loaders that programs of the closure name */
     size_t n_ldso;
     const char *ldso_path; /* under which the object before was loaded */
     struct run_path run_path;
     struct wrappers wrappers;
+    struct offers offers[2]; /* private ones, public ones */
+    struct arena texts;      /* of them */
+    struct intern *evidence; /* of findings: a directory is that of many */
     size_t n_programs;
-    bool incomplete;
 };
 
 /* The run path of the check's object, taken apart: ask.c */
@@ -53,8 +61,9 @@ void lint_ask(struct lint *lint, enum rule_scope scope, struct check like);
 /* The loader files there are: those that programs name, those in the selection. */
 void starts_find_ldso(struct lint *lint);
 
-/* Load the object by itself, for where its needed names lead. */
-void start_by_itself(struct lint *lint, struct lint_object *object);
+/* Is it a library that is loaded by itself, for where its needed names lead? Load it, once. */
+bool is_loaded_alone(const struct lint_object *object);
+void start_library(struct lint *lint, struct lint_object *object);
 
 /* Start it; ask the rules about the start. */
 void start_program(struct lint *lint, struct lint_object *object);

@@ -3,42 +3,45 @@
  */
 #include "linter/lint_private.h"
 
-static void keep_ldso(struct lint *lint, const struct node *node)
+static void keep_ldso(struct lint *lint, const char *path, const struct object *object)
 {
-    const struct lint_object *o = closure_object_of(lint->closure, node);
-
     for (size_t i = 0; i < lint->n_ldso; i++)
-        if (lint->ldso[i]->node == node)
+        if (!strcmp(lint->ldso[i].path, path))
             return;
-    if (!o) {
-        struct lint_object *outside = arena_alloc(&lint->closure->arena, sizeof(*outside));
+    lint->ldso = arena_grow(lint->arena, lint->ldso, lint->n_ldso, sizeof(*lint->ldso));
+    lint->ldso[lint->n_ldso++] =
+        (struct ldso_file){arena_strdup(lint->arena, path), machine_of(object)};
+}
 
-        outside->path = world_path(&lint->closure->arena, node);
-        outside->node = (struct node *)(uintptr_t)node;
-        outside->object = node->object;
-        o = outside;
-    }
-    lint->ldso =
-        arena_grow(lint->arena, lint->ldso, lint->n_ldso, sizeof(const struct lint_object *));
-    lint->ldso[lint->n_ldso++] = o;
+static void keep_interp(struct lint *lint, const char *interp)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct world *world = lint->closure->world;
+    const struct place at = world_walk(world, NULL, interp);
+
+    if (!at.error && at.node->kind == NODE_FILE && world_object(world, at.node))
+        keep_ldso(lint, world_path(&arena, at.node), at.node->object);
 }
 
 void starts_find_ldso(struct lint *lint)
 {
-    const struct closure *c = lint->closure;
+    struct closure *c = lint->closure;
+    struct intern *interps = intern_new();
+    uint32_t n = 0;
 
     for (size_t i = 0; i < c->n_objects; i++) {
-        const struct object *object = c->object[i]->object;
-        struct place at;
+        struct lint_object *o = c->object[i];
 
-        if (object->ldso)
-            keep_ldso(lint, c->object[i]->node);
-        if (!object->interp)
+        if (o->is_ldso) {
+            closure_look(c, o);
+            keep_ldso(lint, o->path, o->object);
+        }
+        if (!o->interp || intern(interps, o->interp)->id < n)
             continue;
-        at = world_walk(c->world, NULL, object->interp);
-        if (!at.error && at.node->kind == NODE_FILE && world_object(c->world, at.node))
-            keep_ldso(lint, at.node);
+        n = intern_count(interps);
+        keep_interp(lint, o->interp);
     }
+    intern_free(interps);
 }
 
 /* The loader that would load the library: its run path's, else any of its machine. */
@@ -49,8 +52,8 @@ static const char *ldso_for(struct lint *lint, struct check *check,
     const char *found = node ? world_path(check->arena, node) : NULL;
 
     for (size_t i = 0; i < lint->n_ldso && !found; i++)
-        if (same_machine(lint->ldso[i]->object, object->object))
-            found = lint->ldso[i]->path;
+        if (machines_equal(lint->ldso[i].machine, machine_of(object->object)))
+            found = lint->ldso[i].path;
     return found;
 }
 
@@ -74,8 +77,9 @@ static void keep_answers(struct lint *lint, struct lint_object *object, const st
             continue;
         if (k == object->object->n_needs)
             break;
-        if (r->answer >= 0)
-            object->need[k].answer = trace->loaded[r->answer].node;
+        if (r->answer >= 0 && trace->loaded[r->answer].node)
+            object->need[k].answer =
+                closure_any_object(lint->closure, trace->loaded[r->answer].node);
         for (size_t n = 0; n < r->n_calls && r->answer < 0; n++)
             object->need[k].refused |= trace->call[r->first_call + n].outcome == OUTCOME_REJECTED;
         k++;
@@ -116,13 +120,38 @@ static bool load_alone(struct lint *lint, const struct lint_object *object, stru
     return loader_run(lint->loader, &start, arena, ret_trace, &err) == 0;
 }
 
-void start_by_itself(struct lint *lint, struct lint_object *object)
+static void start_by_itself(struct lint *lint, struct lint_object *object)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct trace trace = {0};
 
     if (load_alone(lint, object, &arena, &trace))
         keep_answers(lint, object, &trace);
+}
+
+bool is_loaded_alone(const struct lint_object *object)
+{
+    return is_library(object->object) && is_dynamic(object->object);
+}
+
+void start_library(struct lint *lint, struct lint_object *object)
+{
+    if (object->asked_alone || !is_loaded_alone(object))
+        return;
+    object->asked_alone = true;
+    start_by_itself(lint, object);
+}
+
+/* What is loaded is compared with what each library would have had. */
+static void start_loaded(struct lint *lint, const struct trace *trace)
+{
+    for (size_t i = 0; i < trace->n_loaded; i++) {
+        struct lint_object *o =
+            trace->loaded[i].node ? closure_object_of(lint->closure, trace->loaded[i].node) : NULL;
+
+        if (o)
+            start_library(lint, o);
+    }
 }
 
 /* Whom a program has in memory, and which of their names are answered there. */
@@ -168,6 +197,7 @@ void start_alone(struct lint *lint, struct lint_object *object)
         return;
     if (is_started(object->object))
         keep_answers(lint, object, &trace);
+    start_loaded(lint, &trace);
     lint_ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace, .alone = true});
 }
 
@@ -191,6 +221,7 @@ void start_program(struct lint *lint, struct lint_object *object)
         keep_answers(lint, object, &trace);
     if (trace.exit == EXIT_MISSING || trace.exit == EXIT_BAD)
         start_alone(lint, object); /* what follows the missing one */
+    start_loaded(lint, &trace);
     keep_users(lint, object, &trace, &arena);
     lint_ask(lint, RULE_PROCESS, (struct check){.object = object, .trace = &trace});
     if (lint->options->each_start)

@@ -102,9 +102,8 @@ static bool matches(const struct suppression *s, const struct finding *f, const 
 
 void suppressions_apply(struct suppressions *suppressions, struct findings *findings)
 {
-    CLEANUP(arena_release) struct arena arena = {0};
-
-    for (size_t i = 0; i < findings->n; i++) {
+    for (size_t i = 0; i < findings->n && suppressions->n; i++) {
+        CLEANUP(arena_release) struct arena arena = {0};
         struct finding *f = findings->item[i];
         const char *identity = finding_identity(f, &arena);
 
@@ -219,10 +218,11 @@ void baseline_apply(struct baseline *baseline, struct findings *findings, struct
 
     if (baseline->n > 1)
         qsort(baseline->item, baseline->n, sizeof(*baseline->item), by_weight);
-    for (size_t i = 0; i < findings->n; i++) {
+    for (size_t i = 0; i < findings->n && baseline->n; i++) {
+        CLEANUP(arena_release) struct arena scratch = {0};
         struct finding *f = findings->item[i];
         const char *identity =
-            arena_printf(arena, "%s %s", f->rule->id, finding_identity(f, arena));
+            arena_printf(&scratch, "%s %s", f->rule->id, finding_identity(f, &scratch));
         const struct known_finding *known = find_known(baseline, identity, used);
 
         if (!known || known->severity < f->severity)

@@ -81,6 +81,7 @@ static struct finding *tell(struct check *check, const struct finding *like, con
     f->rule = check->rule;
     f->severity = f->rule->severity;
     f->confidence = f->rule->confidence;
+    f->key = arena_strdup(arena, like->key);
     f->subject = like->subject ? arena_strdup(arena, like->subject) : NULL;
     f->message = arena_vprintf(arena, message, ap);
     f->programs = check->trace != NULL;
@@ -97,7 +98,7 @@ struct finding *report_object(struct check *check, const struct lint_object *obj
     const struct finding like = {.path = object->path,
                                  .package = object->package ? object->package->path : NULL,
                                  .origin = object->package ? object->package->origin : NULL,
-                                 .key = object->key,
+                                 .key = closure_key(object, check->arena),
                                  .subject = subject};
     struct finding *f;
     va_list ap;
@@ -137,7 +138,7 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
 
         like.package = package->path;
         like.origin = package->origin;
-        like.key = arena_printf(check->lint->arena, "%s:%s", package->key, below + (*below == '/'));
+        like.key = arena_printf(check->arena, "%s:%s", package->key, below + (*below == '/'));
     }
     va_start(ap, message);
     f = tell(check, &like, message, ap);
@@ -153,13 +154,15 @@ bool wants_evidence(const struct finding *finding)
 void evidence(struct check *check, struct finding *finding, const char *fmt, ...)
 {
     struct arena *arena = check->lint->arena;
+    const char *text;
     va_list ap;
 
     if (!wants_evidence(finding))
         return;
+    va_start(ap, fmt);
+    text = arena_vprintf(check->arena, fmt, ap);
+    va_end(ap);
     finding->evidence =
         arena_grow(arena, finding->evidence, finding->n_evidence, sizeof(*finding->evidence));
-    va_start(ap, fmt);
-    finding->evidence[finding->n_evidence++] = arena_vprintf(arena, fmt, ap);
-    va_end(ap);
+    finding->evidence[finding->n_evidence++] = intern(check->lint->evidence, text)->text;
 }

@@ -430,9 +430,10 @@ int world_index(struct db *db, enum world_facts facts, struct world **ret_world,
     return 0;
 }
 
-int world_index_anew(struct world **world, struct err *err)
+int world_index_beside(const struct world *world, struct world **ret_world, struct err *err)
 {
-    struct index_world *old = (*world)->data, *iw = index_world_new(old->db, old->facts);
+    const struct index_world *beside = world->data;
+    struct index_world *iw = index_world_new(beside->db, beside->facts);
     const int r = open_in_transaction(iw);
 
     if (r < 0) {
@@ -440,9 +441,22 @@ int world_index_anew(struct world **world, struct err *err)
         world_close(iw->world);
         return r;
     }
+    *ret_world = iw->world;
+    return 0;
+}
+
+int world_index_anew(struct world **world, struct err *err)
+{
+    struct index_world *old = (*world)->data, *iw;
+    struct world *fresh;
+    const int r = world_index_beside(*world, &fresh, err);
+
+    if (r < 0)
+        return r;
+    iw = fresh->data;
     iw->in_transaction = old->in_transaction;
     old->in_transaction = false;
     world_close(*world);
-    *world = iw->world;
+    *world = fresh;
     return 0;
 }

@@ -32,6 +32,10 @@ MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world *
  */
 MUST_CHECK int world_index_anew(struct world **world, struct err *err);
 
+/* Another world of the same moment beside it, which is to be closed before it. */
+MUST_CHECK int world_index_beside(const struct world *world, struct world **ret_world,
+                                  struct err *err);
+
 /* Call `each` with the path of every program of the index, in the order of its scan. */
 MUST_CHECK int index_programs(struct db *db, void (*each)(void *data, const char *path), void *data,
                               struct err *err);

@@ -31,6 +31,28 @@ static void test_ids_are_dense(void **state UNUSED)
     intern_free(in);
 }
 
+static void test_finding_adds_nothing(void **state UNUSED)
+{
+    struct intern *in = intern_new();
+    const struct name *a = intern(in, "libc.so.6");
+
+    assert_ptr_equal(intern_find(in, "libc.so.6-and-more", 9), a);
+    assert_null(intern_find(in, "libm.so.6", 9));
+    assert_int_equal(intern_count(in), 1);
+    intern_free(in);
+}
+
+static void test_names_outlive_their_table_in_an_arena(void **state UNUSED)
+{
+    struct arena arena = {0};
+    struct intern *in = intern_new_in(&arena);
+    const struct name *a = intern(in, "libc.so.6");
+
+    intern_free(in);
+    assert_string_equal(a->text, "libc.so.6");
+    arena_release(&arena);
+}
+
 /* Far beyond the first table's size, up to large pages: names stay where they are when it grows. */
 static void test_many(void **state UNUSED)
 {
@@ -70,6 +92,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_texts_are_one_pointer),
         cmocka_unit_test(test_ids_are_dense),
+        cmocka_unit_test(test_finding_adds_nothing),
+        cmocka_unit_test(test_names_outlive_their_table_in_an_arena),
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_bytes_of_any_kind),
     };
