@@ -23,13 +23,9 @@ const char *subject_path(struct check *check, const char *path)
 
 /* ---- run paths */
 
-static void add_component(struct check *check, struct arena *arena,
-                          const struct lint_object *object, const char *text, struct component *ret)
+static void add_component(struct check *check, struct arena *arena, const char *origin,
+                          const char *text, struct component *ret)
 {
-    const char *slash = strrchr(object->path, '/');
-    const char *origin = slash == object->path
-                             ? "/"
-                             : arena_strndup(arena, object->path, (size_t)(slash - object->path));
     const struct tokens tokens = {.origin = origin, .platform = NULL, .lib = NULL};
     const char *expanded = token_expand(arena, text, &tokens);
 
@@ -74,6 +70,10 @@ static void find_dirs(struct arena *arena, struct run_path *path)
 static void take_apart(struct check *check, struct arena *arena, const struct lint_object *object,
                        const char *path, struct run_path *ret)
 {
+    const char *slash = strrchr(object->path, '/');
+    const char *origin = slash == object->path
+                             ? "/"
+                             : arena_strndup(arena, object->path, (size_t)(slash - object->path));
     struct component *list = NULL;
     size_t n = 0, len;
 
@@ -81,12 +81,12 @@ static void take_apart(struct check *check, struct arena *arena, const struct li
     for (; path && *path; path += len + 1) {
         len = strcspn(path, ":");
         list = arena_grow(arena, list, n, sizeof(*list));
-        add_component(check, arena, object, arena_strndup(arena, path, len), &list[n++]);
+        add_component(check, arena, origin, arena_strndup(arena, path, len), &list[n++]);
         if (path[len] == '\0')
             break;
         if (path[len + 1] == '\0') { /* a colon at the end: one more, empty */
             list = arena_grow(arena, list, n, sizeof(*list));
-            add_component(check, arena, object, "", &list[n++]);
+            add_component(check, arena, origin, "", &list[n++]);
         }
     }
     ret->component = list;

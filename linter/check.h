@@ -55,6 +55,9 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
                             const char *path, const char *subject, const char *message, ...)
     PRINTF(5, 6);
 
+/* False: the rule has told so much that nothing more will be kept. */
+bool wants_more(const struct check *check);
+
 /* One more fact, with whole paths. Nothing when `finding` is NULL; the first few are kept. */
 void evidence(struct check *check, struct finding *finding, const char *fmt, ...) PRINTF(3, 4);
 /* False: what else there is will not be kept. */

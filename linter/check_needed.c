@@ -96,7 +96,7 @@ void check_needed_unresolved(struct check *check)
 {
     const struct object *o = check->object->object;
 
-    for (size_t i = 0; i < o->n_needs; i++) {
+    for (size_t i = 0; i < o->n_needs && wants_more(check); i++) {
         const struct lint_need *need = missing(check, i);
 
         if (need && !need->refused && o->need[i].name[0] != '/' &&
@@ -114,7 +114,7 @@ void check_needed_wrong_arch(struct check *check)
         n_refused += missing(check, i) && missing(check, i)->refused;
     if (is_too_much(check, n_refused))
         return;
-    for (size_t i = 0; i < o->n_needs; i++) {
+    for (size_t i = 0; i < o->n_needs && wants_more(check); i++) {
         const struct lint_need *need = missing(check, i);
         const char *name = shown(check, o->need[i].name);
         struct finding *f;
@@ -177,7 +177,7 @@ void check_needed_absolute_absent(struct check *check)
 {
     const struct object *o = check->object->object;
 
-    for (size_t i = 0; i < o->n_needs; i++) {
+    for (size_t i = 0; i < o->n_needs && wants_more(check); i++) {
         const char *name = o->need[i].name;
         struct place at;
         struct finding *f;
@@ -199,7 +199,7 @@ void check_needed_absolute_foreign(struct check *check)
 
     if (!check->object->package)
         return;
-    for (size_t i = 0; i < o->n_needs; i++) {
+    for (size_t i = 0; i < o->n_needs && wants_more(check); i++) {
         const char *name = o->need[i].name;
 
         if (*name == '/' && !closure_in_store(check->closure, name))

@@ -178,6 +178,8 @@ void check_note_stale(struct check *check)
 
 /* ---- past directories that may change */
 
+enum { NOTE_BYTES_MAX = 64 << 20 }; /* of a note, once for each directory */
+
 /* Why what the directory holds is not fixed at build time; NULL: it is. */
 static const char *may_change(struct check *check, const struct component *c)
 {
@@ -225,21 +227,35 @@ void check_note_bypasses_runtime_dir(struct check *check)
 {
     const struct note *note = &check->object->object->resolution;
     const struct pairs pairs = note->bytes ? read_pairs(check, note) : (struct pairs){0};
+    const char **why;
 
+    if (pairs.n == 0)
+        return;
+    /* every directory is looked for in every list */
+    if (!pairs.problem && check->n_components > NOTE_BYTES_MAX / (note->size + 1)) {
+        report_object(
+            check, check->object, NULL,
+            "not asked: a note of %u bytes about %zu run path directories is more than is "
+            "looked through",
+            note->size, check->n_components);
+        return;
+    }
+    why = arena_calloc(check->arena, check->n_components + 1, sizeof(*why));
+    for (size_t k = 0; k < check->n_components; k++)
+        why[k] = may_change(check, &check->component[k]);
     for (size_t i = 0; i < pairs.n && !pairs.problem; i++) {
         const char *exact = exact_directory(check, pairs.item[i].list);
 
         for (size_t k = 0; k < check->n_components && exact; k++) {
             const struct component *c = &check->component[k];
-            const char *why = may_change(check, c);
             const size_t len = strlen(c->expanded);
 
             if (!strncmp(exact, c->expanded, len) && !strcmp(exact + len, "/"))
                 break; /* the answer is in this one: what follows does not matter */
-            if (why && !is_hinted(pairs.item[i].list, c->text)) {
+            if (why[k] && !is_hinted(pairs.item[i].list, c->text)) {
                 report_object(check, check->object, shown(check, pairs.item[i].name),
                               "the answer for %s goes past '%s', which %s",
-                              shown(check, pairs.item[i].name), shown(check, c->text), why);
+                              shown(check, pairs.item[i].name), shown(check, c->text), why[k]);
                 break;
             }
         }

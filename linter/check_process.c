@@ -3,6 +3,8 @@
  */
 #include "linter/check.h"
 
+#include <stdlib.h>
+
 static const struct loaded *loaded_by_soname(const struct trace *trace, const char *soname)
 {
     for (size_t i = 0; i < trace->n_loaded; i++)
@@ -138,15 +140,31 @@ static struct known_names known_names(struct arena *arena, const struct trace *t
     return names;
 }
 
+/* Versions that a loaded object defines, sorted. */
+struct defined {
+    const char **name; /* NULL: not asked (yet) */
+    size_t n;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* The loader compares with all definitions; the first is the file's own name. */
-static bool defines(const struct object *object, const char *version)
+static bool defines(struct check *check, struct defined *defined, const struct object *object,
+                    const char *version)
 {
     if (str_same(object->soname, version))
         return true;
-    for (size_t i = 0; i < object->n_verdef; i++)
-        if (!strcmp(object->verdef[i].name, version))
-            return true;
-    return false;
+    if (!defined->name) {
+        defined->name = arena_calloc(check->arena, object->n_verdef + 1, sizeof(char *));
+        for (; defined->n < object->n_verdef; defined->n++)
+            defined->name[defined->n] = object->verdef[defined->n].name;
+        if (defined->n > 1)
+            qsort(defined->name, defined->n, sizeof(char *), by_text);
+    }
+    return defined->n && bsearch(&version, defined->name, defined->n, sizeof(char *), by_text);
 }
 
 static void one_version(struct check *check, const struct loaded *by, const struct version *want,
@@ -179,9 +197,9 @@ static void one_version(struct check *check, const struct loaded *by, const stru
     evidence(check, f, "started: %s", check->object->path);
 }
 
-/* One object's wants, those of one file after the other. */
+/* One object's wants, those of one file after the other. `defined`: by each loaded object. */
 static void versions_of(struct check *check, const struct known_names *names,
-                        const struct loaded *by)
+                        struct defined *defined, const struct loaded *by)
 {
     const struct object *o = by->object;
     const struct known *known = NULL;
@@ -198,7 +216,8 @@ static void versions_of(struct check *check, const struct known_names *names,
             continue;
         file = known->name ? &check->trace->loaded[known->index] : NULL;
         /* where something is missing, so may be whoever would have brought the file */
-        if (file ? file->object && !defines(file->object, want->name) : !names->missing)
+        if (file ? file->object && !defines(check, &defined[known->index], file->object, want->name)
+                 : !names->missing)
             one_version(check, by, want, file);
     }
 }
@@ -207,13 +226,15 @@ void check_version_need_unmet(struct check *check)
 {
     const struct trace *t = check->trace;
     struct known_names names;
+    struct defined *defined;
 
     if (t->profile.libc != LIBC_GLIBC)
         return; /* musl does not look at versions */
     names = known_names(check->arena, t);
+    defined = arena_calloc(check->arena, t->n_loaded, sizeof(*defined));
     for (size_t i = 0; i < t->n_loaded; i++)
         if (t->loaded[i].phase == 0)
-            versions_of(check, &names, &t->loaded[i]);
+            versions_of(check, &names, defined, &t->loaded[i]);
 }
 
 /* ---- what it costs */

@@ -61,7 +61,7 @@ static bool anyone_may_write(const struct component *c)
 
 void check_runpath_insecure_dir(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const struct component *c = &check->component[i];
         const char *path = shown(check, c->expanded), *place = insecure(check, c);
 
@@ -82,7 +82,7 @@ static bool is_relative(const char *text)
 
 void check_runpath_empty_component(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const char *text = check->component[i].text;
 
         if (*text == '\0')
@@ -111,7 +111,7 @@ void check_runpath_outside_store(struct check *check)
 {
     if (!check->object->package)
         return;
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const char *path = check->component[i].expanded;
         const char *normal = normal_of(check, path);
         struct finding *f;
@@ -128,7 +128,7 @@ void check_runpath_outside_store(struct check *check)
 
 void check_runpath_dir_absent(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const struct component *c = &check->component[i];
         struct finding *f;
 
@@ -294,12 +294,12 @@ void check_runpath_duplicate(struct check *check)
         list[i] = &check->component[i];
     qsort(list, n, sizeof(*list), by_text);
     first = list[0];
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n && wants_more(check); i++)
         if (*list[i]->text == '\0' || strcmp(first->expanded, list[i]->expanded) != 0)
             first = list[i];
         else
             twice(check, first, list[i]);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && wants_more(check); i++) {
         const struct component *c = &check->component[i];
 
         if (*c->text && c->dir && c->dir != c)
@@ -313,7 +313,7 @@ void check_runpath_not_in_references(struct check *check)
 
     if (!own || !own->registered)
         return;
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const char *path = check->component[i].expanded;
         const struct lint_package *p = check->component[i].package;
         struct finding *f;
@@ -358,7 +358,7 @@ static const char *odd_token(struct check *check, const char *text)
 
 void check_runpath_literal_token(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const char *text = check->component[i].text, *token = odd_token(check, text);
 
         if (token)
@@ -379,7 +379,7 @@ static bool is_of_stubs(const struct component *c)
 
 void check_runpath_stub_dir(struct check *check)
 {
-    for (size_t i = 0; i < check->n_components; i++) {
+    for (size_t i = 0; i < check->n_components && wants_more(check); i++) {
         const struct component *c = &check->component[i];
 
         if (is_of_stubs(c))

@@ -46,14 +46,16 @@ void check_soname_absolute(struct check *check)
 
 /* ---- in one process */
 
-/* Was it found by LD_LIBRARY_PATH, which is there to go before what is meant? */
-static bool is_put_first(const struct trace *t, const struct loaded *loaded)
+/* What was found by LD_LIBRARY_PATH, which is there to go before what is meant. */
+static const bool *put_first(struct check *check)
 {
+    const struct trace *t = check->trace;
+    bool *first = arena_calloc(check->arena, t->n_loaded, sizeof(*first));
+
     for (size_t i = 0; i < t->n_requests; i++)
-        if (t->request[i].answer >= 0 && &t->loaded[t->request[i].answer] == loaded &&
-            t->request[i].stage == STAGE_LIBRARY_PATH)
-            return true;
-    return false;
+        if (t->request[i].answer >= 0 && t->request[i].stage == STAGE_LIBRARY_PATH)
+            first[t->request[i].answer] = true;
+    return first;
 }
 
 /*
@@ -70,8 +72,6 @@ static void clash(struct check *check, const struct lint_object *asker, size_t n
 
     if (!meant || !given->node || same_build(meant, given->node))
         return;
-    if (is_put_first(check->trace, given))
-        return; /* another rule's, and meant */
     if (given->object && given->object->ldso)
         return; /* which loader it is, nobody's run path decides */
     f = report_object(check, check->object, shown(check, soname),
@@ -84,30 +84,49 @@ static void clash(struct check *check, const struct lint_object *asker, size_t n
     evidence(check, f, "asked by: %s", asker->path);
 }
 
+/* Of one soname, in their order. */
+static int by_loaded_soname(const void *a, const void *b)
+{
+    const struct loaded *x = *(const struct loaded *const *)a;
+    const struct loaded *y = *(const struct loaded *const *)b;
+    const int r = strcmp(x->soname, y->soname);
+
+    return r ? r : (x > y) - (x < y);
+}
+
 /* Two files of one soname, both in memory. */
 static void both_loaded(struct check *check)
 {
     const struct trace *t = check->trace;
+    const struct loaded **list = arena_calloc(check->arena, t->n_loaded, sizeof(*list)), *a = NULL;
+    size_t n = 0;
 
     for (size_t i = 0; i < t->n_loaded; i++)
-        for (size_t k = 0; k < i && t->loaded[i].soname && t->loaded[i].node; k++) {
-            const struct loaded *a = &t->loaded[k], *b = &t->loaded[i];
-            struct finding *f;
+        if (t->loaded[i].soname && t->loaded[i].node)
+            list[n++] = &t->loaded[i];
+    if (n > 1)
+        qsort(list, n, sizeof(*list), by_loaded_soname);
+    for (size_t i = 0; i < n; i++) {
+        const struct loaded *b = list[i];
+        struct finding *f;
 
-            if (!a->node || !str_same(a->soname, b->soname) || a->node == b->node)
-                continue;
-            f = report_object(check, check->object, shown(check, b->soname),
-                              "%s is in memory twice: '%s' and '%s'", shown(check, b->soname),
-                              shown(check, a->path), shown(check, b->path));
-            evidence(check, f, "%s", a->path);
-            evidence(check, f, "%s", b->path);
-        }
+        if (!a || strcmp(a->soname, b->soname) != 0)
+            a = b;
+        if (a->node == b->node)
+            continue;
+        f = report_object(check, check->object, shown(check, b->soname),
+                          "%s is in memory twice: '%s' and '%s'", shown(check, b->soname),
+                          shown(check, a->path), shown(check, b->path));
+        evidence(check, f, "%s", a->path);
+        evidence(check, f, "%s", b->path);
+    }
 }
 
 void check_soname_clash_in_process(struct check *check)
 {
     const struct trace *t = check->trace;
     size_t *asked = arena_calloc(check->arena, t->n_loaded, sizeof(*asked));
+    const bool *first = put_first(check); /* is another rule's, and meant */
 
     both_loaded(check);
     for (size_t i = 0; i < t->n_requests; i++) {
@@ -119,7 +138,7 @@ void check_soname_clash_in_process(struct check *check)
 
         if (!asker || !asker->need)
             continue;
-        if (asked[r->asker] < asker->object->n_needs && r->answer >= 0)
+        if (asked[r->asker] < asker->object->n_needs && r->answer >= 0 && !first[r->answer])
             clash(check, asker, asked[r->asker], &t->loaded[r->answer]);
         asked[r->asker]++;
     }

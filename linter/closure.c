@@ -416,11 +416,15 @@ const char *closure_shown(const struct closure *closure, struct arena *arena, co
 
     str_add(&out, "");
     while (*at) {
-        const char *base = below_store(closure, at, &store);
+        const bool starts = at == text || strchr(": '", at[-1]);
+        const char *base = starts ? below_store(closure, at, &store) : NULL;
         struct store_name name;
 
-        if (!base || (at > text && at[-1] != ':' && at[-1] != ' ' && at[-1] != '\'')) {
-            str_add_n(&out, at++, 1);
+        if (!base) { /* none begins before the next of these */
+            const size_t len = strcspn(at, ": '");
+
+            str_add_n(&out, at, len + (at[len] != '\0'));
+            at += len + (at[len] != '\0');
             continue;
         }
         end = base + strcspn(base, "/: '");

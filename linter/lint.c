@@ -36,9 +36,26 @@ static bool is_asked(const struct lint *lint, const struct rule *rule)
     return lint->options->rules ? lint->options->rules[rule - rules()] : !rule->opt_in;
 }
 
-void lint_ask(struct lint *lint, enum rule_scope scope, struct check like)
+/* Findings of one rule about one object or start; a file can be wrong in a million places. */
+enum { TOLD_MAX = 1000 };
+
+static void ask_rule(struct lint *lint, struct check *check)
 {
     CLEANUP(arena_release) struct arena arena = {0};
+
+    check->arena = &arena;
+    lint->n_left = check->object ? TOLD_MAX : SIZE_MAX;
+    check->rule->check(check);
+    if (lint->n_left)
+        return;
+    lint->n_left = 1;
+    report_object(check, check->object, "more",
+                  "there is more of this: the first %d findings are told", TOLD_MAX);
+}
+
+void lint_ask(struct lint *lint, enum rule_scope scope, struct check like)
+{
+    CLEANUP(arena_release) struct arena arena = {0}; /* of its run path */
 
     like.lint = lint;
     like.closure = lint->closure;
@@ -47,7 +64,7 @@ void lint_ask(struct lint *lint, enum rule_scope scope, struct check like)
         check_run_path(&like);
     for (like.rule = rules(); like.rule < rules() + N_RULES; like.rule++)
         if (like.rule->scope == scope && is_asked(lint, like.rule))
-            like.rule->check(&like);
+            ask_rule(lint, &like);
 }
 
 /* ---- libraries that others may have, too */

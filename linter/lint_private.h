@@ -39,6 +39,7 @@ struct lint {
     struct findings findings;
     struct told *told;
     uint32_t told_mask;
+    size_t n_left;          /* findings that the present check may still tell */
     struct ldso_file *ldso; /* loaders that programs of the closure name */
     size_t n_ldso;
     const char *ldso_path; /* under which the object before was loaded */

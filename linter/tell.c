@@ -68,15 +68,21 @@ static struct finding *tell(struct check *check, const struct finding *like, con
 {
     struct lint *lint = check->lint;
     struct arena *arena = lint->arena;
-    const uint32_t hash = identity_hash(check->rule, like);
-    struct told *told = told_slot(lint, hash, check->rule, like);
-    struct finding *f = told->finding;
+    uint32_t hash;
+    struct told *told;
+    struct finding *f;
 
+    if (lint->n_left == 0)
+        return NULL;
+    hash = identity_hash(check->rule, like);
+    told = told_slot(lint, hash, check->rule, like);
+    f = told->finding;
     if (f) {
         f->programs += check->trace && told->start != check->object;
         told->start = check->object;
         return NULL;
     }
+    lint->n_left--;
     f = arena_memdup(arena, like, sizeof(*like));
     f->rule = check->rule;
     f->severity = f->rule->severity;
@@ -144,6 +150,11 @@ struct finding *report_file(struct check *check, const struct lint_package *pack
     f = tell(check, &like, message, ap);
     va_end(ap);
     return f;
+}
+
+bool wants_more(const struct check *check)
+{
+    return check->lint->n_left > 0;
 }
 
 bool wants_evidence(const struct finding *finding)

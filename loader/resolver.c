@@ -132,6 +132,8 @@ const struct name *resolver_path(struct run *run, const struct lib *lib, const s
 
     if (!object)
         return NULL;
+    run->effort +=
+        (run->main->image->object->closure.size + run->main->image->object->resolution.size) / 16;
     asker.path = lib->is_main ? CLOSURE_PROGRAM : lib->image->path->text;
     asker.rpath = object->rpath != NULL;
     asker.runpath = object->runpath != NULL;

@@ -1,11 +1,17 @@
 #include "planner/gates.h"
 #include "base/str.h"
 #include "planner/closure.h"
+#include "planner/plan_json.h"
 #include "planner/rules.h"
 
 #include <string.h>
 
-enum { MAX_PAYLOAD = 4096 }; /* bytes behind the ELF that are not taken for a payload */
+enum {
+    MAX_PAYLOAD = 4096, /* bytes behind the ELF that are not taken for a payload */
+    /* Of a start. Planning repeats it some fifty times, and compares lists of libraries. */
+    MAX_PLANNED_OBJECTS = 2000,
+    MAX_PLANNED_CALLS = 1 << 17, /* the heaviest start known makes 20,000 */
+};
 
 static const char *show(const struct subject *s, const struct loaded *loaded)
 {
@@ -140,6 +146,21 @@ static const char *unknown_loader(const struct subject *s, enum method method)
 }
 
 /* ---- its graph */
+
+static const char *too_large(const struct subject *s, enum method method)
+{
+    const uint32_t calls = s->trace->storm.opens + s->trace->storm.stats;
+
+    (void)method;
+    if (s->n_rulings == MAX_PLAN_RULINGS)
+        return arena_printf(s->arena, "rules of dangerous libraries are about it %d times and more",
+                            MAX_PLAN_RULINGS);
+    if (s->trace->n_loaded <= MAX_PLANNED_OBJECTS && calls <= MAX_PLANNED_CALLS)
+        return NULL;
+    return arena_printf(
+        s->arena, "its start loads %zu objects in %u calls: beyond %d or %d nothing is planned",
+        s->trace->n_loaded, calls, MAX_PLANNED_OBJECTS, MAX_PLANNED_CALLS);
+}
 
 static const char *unresolved(const struct subject *s, enum method method)
 {
@@ -374,6 +395,8 @@ static const struct gate table[] = {
     {"needed-by-others", "same-libraries", "do others link against it?", METHODS_LIFTED,
      needed_by_others},
     {"layout", "rewrite-safety", "would an editor break the file?", METHODS_EDITING, bad_layout},
+    {"too-large", "same-libraries", "is its start larger than any that is known?", METHODS_EDITING,
+     too_large},
     {"already-edited", "rewrite-safety", "does its run path have a farm already?", METHODS_EDITING,
      already_lifted},
     {"foreign-loader", "needs", "does a loader outside the store start it?", METHODS_EDITING,

@@ -1,6 +1,7 @@
 #include "planner/rules.h"
 #include "base/str.h"
 #include "linter/danger_file.h"
+#include "planner/plan_json.h"
 #include "scanner/store_name.h"
 
 #include <string.h>
@@ -9,6 +10,8 @@ static void add(struct subject *s, const struct danger *rule, enum ruling_on on,
 {
     size_t i;
 
+    if (s->n_rulings == MAX_PLAN_RULINGS)
+        return; /* and a gate is shut: too-large */
     for (i = 0; i < s->n_rulings; i++)
         if (s->ruling[i].rule == rule && s->ruling[i].on == on && !strcmp(s->ruling[i].what, what))
             return;

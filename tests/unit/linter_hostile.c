@@ -108,11 +108,33 @@ static void many_names_in_one_directory(void **state UNUSED)
     assert_string_equal(message(&h, "R106"), "the run path names '/d/.' twice");
 }
 
+/* A run path that is wrong everywhere is told of a thousand times. */
+static void many_findings(void **state UNUSED)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    CLEANUP(hostile_close) struct hostile h = {0};
+    struct str path = {.arena = &arena};
+    size_t n = 0;
+
+    for (int i = 0; i < 5000; i++)
+        str_printf(&path, "%srelative%d", i ? ":" : "", i);
+    hostile_open(&h, &arena, 1, path.text);
+    (void)hostile_lint(&h);
+    for (size_t i = 0; i < h.result.findings.n; i++)
+        n += !strcmp(h.result.findings.item[i]->rule->code, "R102");
+    assert_int_equal(n, 1001);
+    for (size_t i = 0; i < h.result.findings.n; i++)
+        if (str_same(h.result.findings.item[i]->subject, "more"))
+            assert_string_equal(h.result.findings.item[i]->message,
+                                "there is more of this: the first 1000 findings are told");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_names_in_many_directories),
         cmocka_unit_test(many_names_in_one_directory),
+        cmocka_unit_test(many_findings),
     };
 
     return UNIT_RUN(tests);

@@ -1,6 +1,7 @@
 /*
  * Each gate: open for an ordinary program, shut for the one thing it asks about.
  */
+#include "base/str.h"
 #include "tests/store.h"
 
 #include <string.h>
@@ -286,12 +287,40 @@ static void legacy_hwcaps_are_left_alone(void **state UNUSED)
     store_free(store);
 }
 
+/* Whoever plans a store of others must come to an end. */
+static void starts_beyond_any_are_not_planned(void **state UNUSED)
+{
+    enum { MANY = 2001 };
+    struct store *store = store_new();
+    struct str needed = {.arena = &store->arena};
+    const struct gate *gate;
+    const char *reason;
+
+    for (int i = 0; i < MANY; i++) {
+        const char *name = arena_printf(&store->arena, "lib%d.so", i);
+
+        store_add(
+            store,
+            &(struct store_object){arena_printf(&store->arena, "a/lib/%s", name), .needed = NULL},
+            1);
+        str_printf(&needed, "%s%s", i ? " " : "", name);
+    }
+    store_add(store,
+              &(struct store_object){"app/bin/app", .needed = needed.text, .run_path = "@a/lib"},
+              1);
+    gate = shut_for(store, METHOD_FARM_LIFTED, &reason);
+    assert_non_null(gate);
+    assert_string_equal(gate->id, "too-large");
+    assert_non_null(strstr(reason, "beyond 2000 or 131072 nothing is planned"));
+    store_free(store);
+}
+
 /* The table and the tests: no gate without a question, no two of one id, none untested. */
 static void every_gate_has_a_case(void **state UNUSED)
 {
     static const char *const elsewhere[] = {
         "references", "foreign-loader", "unknown-loader", "old-glibc", "musl", "legacy-hwcaps",
-        "needed-by-others", /* planner_roots.c */
+        "too-large", "needed-by-others", /* planner_roots.c */
         /* planner_closure.c */
         "resolver-machine", "glibc-too-old", "audit-taken", "sanitizer", "class-machine",
         "interpreter", "not-worth-it", "static-tls"};
@@ -324,6 +353,7 @@ int main(void)
         cmocka_unit_test(references_that_a_derivation_forbids),
         cmocka_unit_test(loaders_outside_the_store_unknown_or_old),
         cmocka_unit_test(legacy_hwcaps_are_left_alone),
+        cmocka_unit_test(starts_beyond_any_are_not_planned),
         cmocka_unit_test(every_gate_has_a_case),
     };
 
