@@ -18,6 +18,7 @@ struct making {
     const struct audit_options *options;
     const struct policy *policy; /* with the closure's stores, while plans are made */
     struct arena *arena;
+    struct intern *texts; /* in it: what several say */
     struct audit *audit;
     struct started *started; /* beside audit->program */
     const struct lint_package **package;
@@ -29,44 +30,73 @@ static const char *copy(const struct making *m, const char *text)
     return text ? arena_strdup(m->arena, text) : NULL;
 }
 
+static const char *kept(const struct making *m, const char *text)
+{
+    return text ? intern(m->texts, text)->text : NULL;
+}
+
 static void add_program(void *data, const struct lint_object *program, const struct trace *trace)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
     struct making *m = data;
     const struct wrapper *w = program->wrapper;
+    struct arena *lists = &m->closure->arena;
     struct audit *a = m->audit;
 
-    m->started = arena_grow(m->arena, m->started, m->n_started, sizeof(*m->started));
-    m->package = arena_grow(m->arena, m->package, m->n_started, sizeof(*m->package));
+    m->started = arena_grow(lists, m->started, m->n_started, sizeof(*m->started));
+    m->package = arena_grow(lists, m->package, m->n_started, sizeof(*m->package));
     m->package[m->n_started] = program->package;
     m->started[m->n_started++] = (struct started){.start = {.path = program->path,
                                                             .env = w ? w->env : NULL,
                                                             .n_env = w ? w->n_env : 0,
                                                             .wrapper = w ? w->path : NULL}};
-    a->program = arena_grow(m->arena, a->program, a->n_programs, sizeof(*a->program));
+    a->program = arena_grow(lists, a->program, a->n_programs, sizeof(*a->program));
     a->program[a->n_programs++] = (struct audit_program){
-        .key = closure_key(program, m->arena),
-        .version = program->package ? program->package->name.version : "",
-        .path = program->path,
-        .loader = copy(m, trace->profile.text),
+        .key = kept(m, closure_key(program, &scratch)),
+        .version = program->package ? kept(m, program->package->name.version) : "",
+        .path = kept(m, program->path),
+        .loader = kept(m, trace->profile.text),
         .exit = trace->exit_text ? closure_shown(m->closure, m->arena, trace->exit_text) : "ok",
         .storm = trace->storm,
         .origin = program->package ? program->package->origin : NULL,
     };
 }
 
-static void add_packages(const struct making *m)
+static void add_packages(const struct making *m, size_t n)
 {
     struct audit *a = m->audit;
 
+    a->package = arena_calloc(m->arena, n + 1, sizeof(*a->package));
     for (size_t i = 0; i < m->closure->n_packages; i++) {
         const struct lint_package *p = m->closure->package[i];
 
-        if (!p->selected)
-            continue;
-        a->package = arena_grow(m->arena, a->package, a->n_packages, sizeof(*a->package));
-        a->package[a->n_packages++] =
-            (struct audit_package){p->key, p->name.version, p->path, p->origin};
+        if (p->selected)
+            a->package[a->n_packages++] = (struct audit_package){
+                kept(m, p->key), kept(m, p->name.version), kept(m, p->path), p->origin};
     }
+}
+
+static void add_findings(const struct making *m, const struct findings *findings)
+{
+    struct audit *a = m->audit;
+
+    a->finding = arena_calloc(m->arena, findings->n + 1, sizeof(*a->finding));
+    for (size_t i = 0; i < findings->n; i++) {
+        struct audit_finding *f = &a->finding[a->n_findings++];
+
+        *f = audit_finding_of(findings->item[i], m->arena);
+        f->path = kept(m, f->path);
+        f->package = kept(m, f->package);
+    }
+}
+
+static void add_unasked(const struct making *m, const struct lint_result *result)
+{
+    struct audit *a = m->audit;
+
+    a->unasked = arena_calloc(m->arena, result->n_unasked + 1, sizeof(*a->unasked));
+    for (size_t i = 0; i < result->n_unasked; i++)
+        a->unasked[a->n_unasked++] = result->unasked[i]->id;
 }
 
 /* ---- plans */
@@ -242,7 +272,7 @@ static void fill_header(const struct making *m)
     a->policy = o->policy ? o->policy->name : NULL;
     a->version = VERSION;
     a->model = STORM_MODEL;
-    a->cpu = o->lint.cpu->name;
+    a->cpu = kept(m, o->lint.cpu->name);
     a->probe_budget = o->lint.probe_budget ? o->lint.probe_budget : PROBE_BUDGET;
     a->root = arena_calloc(m->arena, o->n_paths + 1, sizeof(*a->root));
     for (size_t i = 0; i < o->n_paths; i++)
@@ -262,33 +292,45 @@ static void find_origins(const struct making *m)
     }
 }
 
-int audit_make(struct closure *closure, const struct audit_options *options, struct arena *arena,
-               struct audit *ret_audit, struct err *err)
+static int make(struct making *m, struct err *err)
 {
-    struct audit audit = {0};
-    struct making m = {.closure = closure, .options = options, .arena = arena, .audit = &audit};
+    const struct audit_options *options = m->options;
     struct lint_options lint = options->lint;
     struct lint_result result;
+    struct audit *a = m->audit;
     int r;
 
     lint.each_start = add_program;
-    lint.data = &m;
-    fill_header(&m);
-    find_origins(&m);
-    r = lint_run(closure, &lint, arena, &result, err);
+    lint.data = m;
+    fill_header(m);
+    find_origins(m);
+    r = lint_run(m->closure, &lint, m->arena, &result, err);
     if (r == 0 && options->judge)
         r = options->judge(options->data, &result.findings, err);
     if (r < 0)
         return r;
-    audit.incomplete = result.incomplete;
-    add_packages(&m);
-    audit.finding = arena_calloc(arena, result.findings.n + 1, sizeof(*audit.finding));
-    for (size_t i = 0; i < result.findings.n; i++)
-        audit.finding[audit.n_findings++] = audit_finding_of(result.findings.item[i], arena);
-    audit.unasked = arena_calloc(arena, result.n_unasked + 1, sizeof(*audit.unasked));
-    for (size_t i = 0; i < result.n_unasked; i++)
-        audit.unasked[audit.n_unasked++] = result.unasked[i]->id;
-    plan_programs(&m);
-    *ret_audit = audit;
+    a->incomplete = result.incomplete;
+    a->program = arena_memdup(m->arena, a->program, a->n_programs * sizeof(*a->program));
+    add_packages(m, result.n_packages);
+    add_findings(m, &result.findings);
+    add_unasked(m, &result);
+    plan_programs(m);
     return 0;
+}
+
+int audit_make(struct closure *closure, const struct audit_options *options, struct arena *arena,
+               struct audit *ret_audit, struct err *err)
+{
+    struct audit audit = {0};
+    struct making m = {.closure = closure,
+                       .options = options,
+                       .arena = arena,
+                       .texts = intern_new_in(arena),
+                       .audit = &audit};
+    const int r = make(&m, err);
+
+    intern_free(m.texts);
+    if (r == 0)
+        *ret_audit = audit;
+    return r;
 }

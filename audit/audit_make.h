@@ -20,6 +20,9 @@ struct audit_options {
     void *data;
 };
 
-/* Texts are `arena`'s or the closure's. */
+/*
+ * The audit is `arena`'s, but for origins and what the options name. -ECANCELED: their progress wants
+ * it to end.
+ */
 MUST_CHECK int audit_make(struct closure *closure, const struct audit_options *options,
                           struct arena *arena, struct audit *ret_audit, struct err *err);

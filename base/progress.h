@@ -6,6 +6,8 @@
  *
  *	progress_update(progress, "reading", done, total);
  *
+ * Who listens can also have the work end: where progress_check() is asked, it fails then.
+ *
  * A command shows it on a terminal's stderr, as one line that appears when the work takes longer
  * than a second and is wiped at its end:
  *
@@ -19,17 +21,31 @@
 
 #include "base/term.h"
 
+#include <errno.h>
+
 struct progress {
-    /* `label` says what is done, in one or two words, and must outlive the call; `total` 0: not
-     * known. A new label starts a new piece of work. */
+    /* NULL: nobody looks. `label` says what is done, in one or two words, and must outlive the
+     * call; `total` 0: not known. A new label starts a new piece of work. */
     void (*update)(struct progress *progress, const char *label, uint64_t done, uint64_t total);
+    const bool *stop; /* NULL, or set by another thread (atomic): the work is to end soon */
 };
 
 static inline void progress_update(struct progress *progress, const char *label, uint64_t done,
                                    uint64_t total)
 {
-    if (progress)
+    if (progress && progress->update)
         progress->update(progress, label, done, total);
+}
+
+static inline bool progress_stopped(const struct progress *progress)
+{
+    return progress && progress->stop && __atomic_load_n(progress->stop, __ATOMIC_RELAXED);
+}
+
+/* -ECANCELED: the work is to end. Cheap enough for every item, too. */
+MUST_CHECK static inline int progress_check(const struct progress *progress, struct err *err)
+{
+    return progress_stopped(progress) ? err_set(err, ECANCELED, "stopped") : 0;
 }
 
 struct progress_line {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "base/db.h"
+#include "base/progress.h"
 #include "loader/world.h"
 #include "scanner/origin.h"
 #include "scanner/store_name.h"
@@ -113,7 +114,8 @@ struct lint_scope {
     const char *root;        /* where the store's database is looked for; live only */
     const char *const *path; /* files, packages, directories; none: all of an index */
     size_t n_paths;
-    bool closure; /* and everything that their packages refer to */
+    bool closure;                    /* and everything that their packages refer to */
+    const struct progress *progress; /* whom to ask whether to go on, of an index; may be NULL */
 };
 
 void closure_init(struct closure *ret_closure, struct world *world);

@@ -31,6 +31,7 @@ static const char PROBLEMS[] = "SELECT package, path, kind, text FROM problem OR
 struct rows {
     struct closure *closure;
     struct db *db;
+    const struct progress *progress;
     struct lint_package **package; /* by id; NULL: gone */
     size_t n;
 };
@@ -44,6 +45,16 @@ static int query(struct db *db, const char *sql, struct stmt **ret_stmt, struct 
 {
     *ret_stmt = db_prepare(db, sql, err);
     return *ret_stmt ? 0 : -err->code;
+}
+
+/* stmt_step(), until it is to end. */
+static int next(const struct rows *rows, struct stmt *s, struct err *err)
+{
+    const int r = progress_check(rows->progress, err);
+
+    if (r < 0)
+        stmt_reset(s);
+    return r < 0 ? r : stmt_step(s, err);
 }
 
 static void keep_row(struct rows *rows, int64_t id, struct lint_package *package)
@@ -69,11 +80,11 @@ static int read_packages(struct rows *rows, struct err *err)
 
     if (r < 0)
         return r;
-    while ((r = stmt_step(s, err)) > 0)
+    while ((r = next(rows, s, err)) > 0)
         closure_add_store(c, stmt_text(s, 0));
     if (r < 0 || (r = query(rows->db, PACKAGES, &s, err)) < 0)
         return r;
-    while ((r = stmt_step(s, err)) > 0) {
+    while ((r = next(rows, s, err)) > 0) {
         struct lint_package *p = closure_add_package(c, stmt_text(s, 1), stmt_text(s, 2));
         const char *state = stmt_text(s, 3);
 
@@ -91,7 +102,7 @@ static int read_references(struct rows *rows, struct err *err)
 
     if (r < 0)
         return r;
-    while ((r = stmt_step(s, err)) > 0) {
+    while ((r = next(rows, s, err)) > 0) {
         struct lint_package *from = row_package(rows, stmt_int(s, 0));
         struct lint_package *to = row_package(rows, stmt_int(s, 1));
 
@@ -170,7 +181,7 @@ static int read_objects(struct rows *rows, const struct lint_scope *scope, const
 
     if (r < 0)
         return r;
-    while ((r = stmt_step(s, err)) > 0) {
+    while ((r = next(rows, s, err)) > 0) {
         struct lint_package *p = row_package(rows, stmt_int(s, 0));
         struct lint_object *o;
 
@@ -192,7 +203,7 @@ static int read_problems(struct rows *rows, const struct lint_scope *scope, cons
 
     if (r < 0)
         return r;
-    while ((r = stmt_step(s, err)) > 0) {
+    while ((r = next(rows, s, err)) > 0) {
         struct lint_package *p = row_package(rows, stmt_int(s, 0));
         struct lint_problem problem = {.package = p, .unread = !strcmp(stmt_text(s, 2), "unread")};
 
@@ -210,7 +221,7 @@ static int read_problems(struct rows *rows, const struct lint_scope *scope, cons
 int closure_index(struct closure *closure, struct db *db, const struct lint_scope *scope,
                   struct err *err)
 {
-    struct rows rows = {.closure = closure, .db = db};
+    struct rows rows = {.closure = closure, .db = db, .progress = scope->progress};
     const char **file = NULL;
     int r = world_index_beside(closure->world, &closure->own, err);
 

@@ -191,7 +191,9 @@ static int each_object(struct lint *lint, const char *label,
     for (size_t i = 0; i < c->n_objects && r == 0; i++) {
         act(lint, c->object[i]);
         progress_update(lint->options->progress, label, i + 1, c->n_objects);
-        r = trim(lint, err);
+        r = progress_check(lint->options->progress, err);
+        if (r == 0)
+            r = trim(lint, err);
     }
     return r;
 }

@@ -35,6 +35,9 @@ struct lint_result {
     bool incomplete; /* something could not be read */
 };
 
-/* Findings are `arena`'s, but may borrow from the closure's, which must outlive them. */
+/*
+ * What findings say is `arena`'s; they themselves, paths and packages are the closure's, which must
+ * outlive them. -ECANCELED: `progress` wants it to end.
+ */
 MUST_CHECK int lint_run(struct closure *closure, const struct lint_options *options,
                         struct arena *arena, struct lint_result *ret_result, struct err *err);

@@ -67,7 +67,7 @@ static struct finding *tell(struct check *check, const struct finding *like, con
                             va_list ap)
 {
     struct lint *lint = check->lint;
-    struct arena *arena = lint->arena;
+    struct arena *arena = lint->arena, *of_list = &lint->closure->arena;
     uint32_t hash;
     struct told *told;
     struct finding *f;
@@ -83,7 +83,7 @@ static struct finding *tell(struct check *check, const struct finding *like, con
         return NULL;
     }
     lint->n_left--;
-    f = arena_memdup(arena, like, sizeof(*like));
+    f = arena_memdup(of_list, like, sizeof(*like));
     f->rule = check->rule;
     f->severity = f->rule->severity;
     f->confidence = f->rule->confidence;
@@ -93,7 +93,7 @@ static struct finding *tell(struct check *check, const struct finding *like, con
     f->programs = check->trace != NULL;
     *told = (struct told){f, check->object, hash};
     lint->findings.item =
-        arena_grow(arena, lint->findings.item, lint->findings.n, sizeof(struct finding *));
+        arena_grow(of_list, lint->findings.item, lint->findings.n, sizeof(struct finding *));
     lint->findings.item[lint->findings.n++] = f;
     return f;
 }

@@ -153,6 +153,7 @@ static bool build(struct service *s)
     }
     metric_set(s->metrics, M_SNAPSHOT_SECONDS, "",
                (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9);
+    snap->quit = &s->quit;
     show(s, snap);
     if (!s->options.without_plans)
         snapshot_plan(snap, &s->stop_work);

@@ -1,5 +1,8 @@
 #include "server/directory.h"
 
+#include "base/progress.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -173,24 +176,39 @@ int directories_of(struct snapshot *snap, struct view *view, const struct progra
     return r;
 }
 
+/* Of all programs; -EAGAIN: it was to end before. */
+static int count_all(struct snapshot *snap, struct view *view, struct directories **ret,
+                     struct err *err)
+{
+    struct counting c = {.directories = directories_new()};
+    const struct progress progress = {.stop = snap->quit};
+    struct err ignored; /* a program that cannot be looked at looks for nothing */
+    int r = 0;
+
+    for (size_t i = 0; i < snap->n_programs && r == 0; i++) {
+        if (count_start(&c, snap, view, &snap->program[i], &ignored) == 0)
+            (void)!view_trim(view, &ignored);
+        if (progress_check(&progress, &ignored) < 0)
+            r = err_set(err, EAGAIN, "the service is being stopped");
+    }
+    finish(&c, snap);
+    if (r < 0)
+        directories_free(c.directories);
+    else
+        *ret = c.directories;
+    return r;
+}
+
 int directories_all(struct snapshot *snap, struct view *view, const struct directories **ret,
                     struct err *err)
 {
-    struct counting c = {0};
-    struct err ignored; /* a program that cannot be looked at looks for nothing */
+    int r = 0;
 
-    (void)err;
     pthread_mutex_lock(&snap->heavy_lock);
-    if (!snap->directories) {
-        c.directories = directories_new();
-        for (size_t i = 0; i < snap->n_programs; i++)
-            if (count_start(&c, snap, view, &snap->program[i], &ignored) < 0 ||
-                view_trim(view, &ignored) < 0)
-                continue;
-        finish(&c, snap);
-        snap->directories = c.directories;
-    }
-    *ret = snap->directories;
+    if (!snap->directories)
+        r = count_all(snap, view, &snap->directories, err);
+    if (r == 0)
+        *ret = snap->directories;
     pthread_mutex_unlock(&snap->heavy_lock);
-    return 0;
+    return r;
 }

@@ -184,7 +184,7 @@ int service_start(struct service *s, struct err *err)
 void service_stop(struct service *s)
 {
     pthread_mutex_lock(&s->lock);
-    s->quit = true;
+    __atomic_store_n(&s->quit, true, __ATOMIC_RELAXED);
     __atomic_store_n(&s->stop_work, true, __ATOMIC_RELAXED);
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);

@@ -69,7 +69,7 @@ struct service {
     char logged[1200];        /* what was said of it in the log last */
     char token[TOKEN_MAX];
     FILE *log;
-    bool look, quit; /* for the builder: look at the index; end */
+    bool look, quit; /* for the builder: look at the index; end (atomic: others ask, too) */
     bool stop_work;  /* atomic: leave what you do, there is something newer */
     pthread_t builder;
     bool has_builder;

@@ -95,6 +95,7 @@ struct snapshot {
     struct kept *kept;
     size_t kept_bytes;
 
+    const bool *quit;                /* NULL, or set (atomic): what is heavy is to end soon */
     bool warm;                       /* atomic: both of what follows are there */
     pthread_mutex_t heavy_lock;      /* held while it is made */
     struct directories *directories; /* server/directory.h; NULL: nobody has asked yet */

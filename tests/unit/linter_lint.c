@@ -9,6 +9,7 @@
 #include "tests/disk_store.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct fixture {
     struct disk_store *store;
     struct db *db;
     struct world *world;
+    struct cpu cpu;
 };
 
 static int set_up(void **state)
@@ -33,7 +35,8 @@ static int set_up(void **state)
     scan.store = f.store->store;
     if (db_open(f.store->db, DB_WRITE, &f.db, &err) < 0 ||
         scan_run(f.db, &scan, &result, &err) < 0 ||
-        world_index(f.db, WORLD_EVERYTHING, &f.world, &err) < 0)
+        world_index(f.db, WORLD_EVERYTHING, &f.world, &err) < 0 ||
+        cpu_find("x86-64-v3", &f.cpu, &err) < 0)
         return -1;
     *state = &f;
     return 0;
@@ -88,14 +91,12 @@ static const char *lint(struct fixture *f, bool filled, struct arena *arena, uin
 {
     const struct lint_scope scope = {0};
     struct closure closure;
-    struct filling filling = {{fill}, &closure, filled};
-    struct cpu cpu;
-    const struct lint_options options = {.cpu = &cpu, .progress = &filling.progress};
+    struct filling filling = {{.update = fill}, &closure, filled};
+    const struct lint_options options = {.cpu = &f->cpu, .progress = &filling.progress};
     struct lint_result result;
     const char *text;
     struct err err;
 
-    assert_int_equal(cpu_find("x86-64-v3", &cpu, &err), 0);
     closure_init(&closure, f->world);
     assert_int_equal(closure_index(&closure, f->db, &scope, &err), 0);
     assert_int_equal(lint_run(&closure, &options, arena, &result, &err), 0);
@@ -149,11 +150,51 @@ static void objects_are_known_again(void **state)
     closure_release(&c);
 }
 
+/* Says how far it is until it is to end. */
+struct ending {
+    struct progress progress;
+    bool stop;
+    uint64_t done, last;
+};
+
+static void end_soon(struct progress *progress, const char *label UNUSED, uint64_t done,
+                     uint64_t total UNUSED)
+{
+    struct ending *ending = (struct ending *)progress;
+
+    ending->done++;
+    ending->stop = done == ending->last;
+}
+
+static void who_is_to_end_ends(void **state)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+    struct fixture *f = *state;
+    struct ending ending = {.progress = {.update = end_soon, .stop = &ending.stop}, .last = 2};
+    const struct lint_scope scope = {.progress = &ending.progress};
+    const struct lint_options options = {.cpu = &f->cpu, .progress = &ending.progress};
+    struct lint_result result;
+    struct closure closure;
+    struct err err;
+
+    closure_init(&closure, f->world);
+    assert_int_equal(closure_index(&closure, f->db, &scope, &err), 0);
+    assert_int_equal(lint_run(&closure, &options, &arena, &result, &err), -ECANCELED);
+    assert_int_equal(ending.done, 2);
+    closure_release(&closure);
+
+    closure_init(&closure, f->world);
+    assert_true(ending.stop);
+    assert_int_equal(closure_index(&closure, f->db, &scope, &err), -ECANCELED);
+    closure_release(&closure);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_forgotten_is_found_all_the_same),
         cmocka_unit_test(objects_are_known_again),
+        cmocka_unit_test(who_is_to_end_ends),
     };
 
     return cmocka_run_group_tests_name("lint", tests, set_up, tear_down);
