@@ -306,9 +306,14 @@ lint: npm site
 	node tests/web/types.mjs build/web-types/schemas.d.ts
 	build/npm/node_modules/.bin/tsc -p web
 	codespell --ignore-words=tests/codespell-words $(shell git ls-files | grep -v '\.gz$$\|/corpus/')
-tidy:
+# a process for each file: `make -j -k tidy` uses all cores and finds everything
+TIDY := $(filter-out tests/% resolver/module/%,$(SRC))
+tidy: $(TIDY:%=%.tidy)
+tidy-deps:
 	@tools/deps lint
-	clang-tidy --quiet $(filter-out tests/% resolver/module/%,$(SRC)) -- $(CPPFLAGS) -std=gnu17
+$(TIDY:%=%.tidy): %.tidy: tidy-deps FORCE
+	$(call say,TIDY,$*)
+	$(Q)clang-tidy --quiet $* -- $(CPPFLAGS) -std=gnu17 2>/dev/null
 fmt:
 	clang-format -i $(SRC) $(HDR)
 	@! [ -e build/npm/.stamp ] || { cd web && $(BIOME) --write . && cd ../tests/web && $(BIOME) --write .; }
@@ -393,6 +398,6 @@ clean:
 	rm -rf build
 FORCE:
 .PHONY: all apply-world note-world plan-world test-nix demo help clean FORCE test test-programs unit recorded golden fuzz fuzz-loader mutate \
-        lint tidy fmt layers install deps bench bench-http bench-http-scan bench-scale bench-scale-store bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
+        lint tidy tidy-deps fmt layers install deps bench bench-http bench-http-scan bench-scale bench-scale-store bench-web npm site $(FUZZERS) resolver resolver-aarch64 \
         install-resolver layer-resolver-alone
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
