@@ -16,15 +16,6 @@
 #include <errno.h>
 #include <string.h>
 
-static json_t *texts(const char *const *text, size_t n)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        json_push(list, json_text(text[i]));
-    return list;
-}
-
 static json_t *header_json(const struct audit *a)
 {
     json_t *out = json_object();
@@ -37,8 +28,8 @@ static json_t *header_json(const struct audit *a)
     json_put_text(out, "cpu", a->cpu);
     json_put_text(out, "policy", a->policy);
     json_put_text(out, "source", a->source);
-    json_put(out, "roots", texts(a->root, a->n_roots));
-    json_put(out, "unasked", texts(a->unasked, a->n_unasked));
+    json_put(out, "roots", json_texts(a->root, a->n_roots));
+    json_put(out, "unasked", json_texts(a->unasked, a->n_unasked));
     json_put_int(out, "probe_budget", a->probe_budget);
     json_put(out, "incomplete", json_boolean(a->incomplete));
     return out;
@@ -113,7 +104,7 @@ static json_t *finding_line(const struct audit_finding *f)
     json_put_text(out, "path", f->path);
     json_put_text(out, "package", f->package);
     json_put_text(out, "standing", f->standing);
-    json_put(out, "evidence", texts(f->evidence, f->n_evidence));
+    json_put(out, "evidence", json_texts(f->evidence, f->n_evidence));
     origin_put_known(out, f->origin);
     return out;
 }

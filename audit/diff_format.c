@@ -86,7 +86,7 @@ static json_t *side_json(const struct audit *a)
 
 int diff_json(const struct diff *diff, FILE *to, struct err *err)
 {
-    json_t *out = json_object(), *programs = json_array(), *over = json_array();
+    json_t *out = json_object(), *programs = json_array();
     json_t *counts = json_object();
     int r;
 
@@ -110,9 +110,7 @@ int diff_json(const struct diff *diff, FILE *to, struct err *err)
     json_put(out, "new_findings", findings_json(diff->new_finding, diff->n_new));
     json_put(out, "fixed_findings", findings_json(diff->fixed_finding, diff->n_fixed));
     json_put(out, "packages", packages_json(diff));
-    for (size_t i = 0; i < diff->n_over; i++)
-        json_push(over, json_text(diff->over[i]));
-    json_put(out, "over", over);
+    json_put(out, "over", json_texts(diff->over, diff->n_over));
     r = json_print(out, to, true, err);
     json_decref(out);
     return r;

@@ -21,6 +21,22 @@ json_t *json_text(const char *text)
     return text ? must(json_string_nocheck(str_escape(&arena, text))) : must(json_null());
 }
 
+json_t *json_texts(const char *const *text, size_t n)
+{
+    json_t *list = must(json_array());
+
+    for (size_t i = 0; i < n; i++)
+        json_push(list, json_text(text[i]));
+    return list;
+}
+
+json_t *json_time(int64_t at)
+{
+    CLEANUP(arena_release) struct arena arena = {0};
+
+    return json_text(at ? str_time(&arena, at) : NULL);
+}
+
 void json_put(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new_nocheck(object, key, must(value)) < 0)

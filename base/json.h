@@ -15,6 +15,12 @@
 /* A string value of `text`, escaped; null for NULL. */
 json_t *json_text(const char *text);
 
+/* A list of texts. */
+json_t *json_texts(const char *const *text, size_t n);
+
+/* "2026-11-30T12:00:00Z" of seconds since 1970; null for 0. */
+json_t *json_time(int64_t at);
+
 /* Add `value` (reference stolen) under `key` / at the end. */
 void json_put(json_t *object, const char *key, json_t *value);
 void json_push(json_t *array, json_t *value);

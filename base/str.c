@@ -1,6 +1,7 @@
 #include "base/str.h"
 
 #include <string.h>
+#include <time.h>
 
 /*
  * Is the whole character at `s` one that nobody sees, and that makes others be seen differently: of
@@ -148,6 +149,17 @@ char *str_unescape(struct arena *arena, const char *text)
     }
     *to = '\0';
     return out;
+}
+
+const char *str_time(struct arena *arena, int64_t at)
+{
+    const time_t t = (time_t)at;
+    char text[40] = "";
+    struct tm tm;
+
+    if (gmtime_r(&t, &tm))
+        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    return arena_strdup(arena, text);
 }
 
 char *str_join(struct arena *arena, const char *dir, const char *name)

@@ -44,6 +44,9 @@ bool str_same(const char *a, const char *b);
 /* What follows the last slash; the whole text when there is none. Points into `path`. */
 const char *str_base(const char *path);
 
+/* "2026-11-30T12:00:00Z" of seconds since 1970; "": no year has that. */
+const char *str_time(struct arena *arena, int64_t at);
+
 /* A string that grows. `text` is always ended and never NULL after the first append. */
 struct str {
     struct arena *arena;

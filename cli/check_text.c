@@ -149,15 +149,6 @@ static json_t *difference_json(const struct checked *checked)
     return object;
 }
 
-static json_t *texts_json(const char *const *text, size_t n)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        json_push(array, json_text(text[i]));
-    return array;
-}
-
 json_t *check_json(const struct checked *checked)
 {
     json_t *object = json_object();
@@ -183,8 +174,8 @@ json_t *check_json(const struct checked *checked)
         json_put(object, "first_difference", difference_json(checked));
     if (checked->has_later) {
         json_put(object, "dlopen", storm_json(&checked->predicted.dlopen));
-        json_put(object, "foreseen", texts_json(checked->foreseen, checked->n_foreseen));
-        json_put(object, "unforeseen", texts_json(checked->unforeseen, checked->n_unforeseen));
+        json_put(object, "foreseen", json_texts(checked->foreseen, checked->n_foreseen));
+        json_put(object, "unforeseen", json_texts(checked->unforeseen, checked->n_unforeseen));
     }
     return object;
 }

@@ -1,6 +1,7 @@
 #include "cli/linting.h"
 
 #include "audit/audit.h"
+#include "base/str.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -102,12 +103,8 @@ const char *linting_now(struct arena *arena)
 {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
     const time_t now = epoch && *epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
-    struct tm tm;
-    char text[64] = "";
 
-    if (gmtime_r(&now, &tm))
-        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    return arena_strdup(arena, text);
+    return str_time(arena, now);
 }
 
 int linting_suppress(const char *file, struct findings *findings,

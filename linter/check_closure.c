@@ -16,31 +16,12 @@ const char *closure_note_problem(const struct object *object)
                : "its closure note is malformed, or of a version not known here";
 }
 
-struct needs {
-    const struct object *object;
-    size_t at;
-};
-
-static const char *next_needed(void *data)
-{
-    struct needs *needs = data;
-
-    while (needs->at < needs->object->n_needs) {
-        const struct need *need = &needs->object->need[needs->at++];
-
-        if (need->kind == NEED_NEEDED)
-            return need->name;
-    }
-    return NULL;
-}
-
 static bool is_about(const struct object *object)
 {
-    struct needs needs = {.object = object};
     struct closure_note note;
 
-    return closure_open(&note, object->closure.bytes, object->closure.size) && !object->rpath &&
-           closure_is_for(&note, object->runpath, next_needed, &needs);
+    return closure_open(&note, object->closure.bytes, object->closure.size) &&
+           note_is_about(&note, object);
 }
 
 /* Is the module that DT_AUDIT names the reader of closure notes? */

@@ -8,20 +8,9 @@
 #include <stdlib.h>
 
 struct names {
-    struct check *check;
     const char **name;
     size_t n;
 };
-
-static void keep(void *data, const char *name)
-{
-    struct names *names = data;
-
-    if (!strcmp(name, ".") || !strcmp(name, ".."))
-        return;
-    names->name = arena_grow(names->check->arena, names->name, names->n, sizeof(*names->name));
-    names->name[names->n++] = arena_strdup(names->check->arena, name);
-}
 
 static int by_text(const void *a, const void *b)
 {
@@ -30,10 +19,10 @@ static int by_text(const void *a, const void *b)
 
 static struct names entries(struct check *check, struct node *dir)
 {
-    struct names names = {.check = check};
+    struct names names = {0};
 
-    if (world_list(check->closure->world, dir, keep, &names) < 0)
-        names.n = 0;
+    if (world_names(check->closure->world, dir, check->arena, &names.name, &names.n) < 0)
+        return names;
     if (names.n > 1)
         qsort(names.name, names.n, sizeof(*names.name), by_text);
     return names;
@@ -116,7 +105,7 @@ static void each_part(struct check *check,
     for (size_t i = 0; i < n; i++) {
         struct world *world = check->closure->world;
         const struct place caps = world_walk(world, farm[i], "glibc-hwcaps");
-        struct names levels = {.check = check};
+        struct names levels = {0};
 
         act(check, &(struct part){farm[i], ""});
         if (!caps.error && caps.node->kind == NODE_DIR)

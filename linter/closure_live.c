@@ -78,22 +78,6 @@ static int read_store(struct closure *c, const char *root, const char *store, st
 
 /* ---- files */
 
-struct names {
-    struct arena *arena;
-    const char **name;
-    size_t n;
-};
-
-static void keep_name(void *data, const char *name)
-{
-    struct names *names = data;
-
-    if (!strcmp(name, ".") || !strcmp(name, ".."))
-        return;
-    names->name = arena_grow(names->arena, names->name, names->n, sizeof(*names->name));
-    names->name[names->n++] = arena_strdup(names->arena, name);
-}
-
 struct walk {
     struct closure *closure;
     struct node **dir; /* still to be looked into */
@@ -110,8 +94,9 @@ static int look_into(struct walk *walk, struct node *dir, struct err *err)
 {
     CLEANUP(arena_release) struct arena arena = {0};
     struct world *world = walk->closure->world;
-    struct names names = {.arena = &arena};
-    const int r = world_list(world, dir, keep_name, &names);
+    const char **name = NULL;
+    size_t n = 0;
+    const int r = world_names(world, dir, &arena, &name, &n);
 
     if (r < 0) {
         const char *path = world_path(&walk->closure->arena, dir);
@@ -123,12 +108,12 @@ static int look_into(struct walk *walk, struct node *dir, struct err *err)
         closure_add_problem(walk->closure, &problem);
         return 0;
     }
-    walk->n_entries += names.n;
+    walk->n_entries += n;
     if (walk->n_entries > MAX_ENTRIES)
         return err_set(err, E2BIG, "'%s': too many files; scan them into an index",
                        world_path(&walk->closure->arena, dir));
-    for (size_t i = 0; i < names.n; i++) {
-        struct node *node = world_child(world, dir, intern(world->names, names.name[i]));
+    for (size_t i = 0; i < n; i++) {
+        struct node *node = world_child(world, dir, intern(world->names, name[i]));
 
         if (node && node->kind == NODE_DIR)
             keep_dir(walk, node);

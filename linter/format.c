@@ -54,7 +54,7 @@ static const char *standing_name(enum finding_standing standing)
 
 static json_t *finding_json(const struct finding *f, struct arena *arena)
 {
-    json_t *out = json_object(), *evidence = json_array();
+    json_t *out = json_object();
 
     json_put_text(out, "rule", f->rule->id);
     json_put_text(out, "code", f->rule->code);
@@ -67,9 +67,7 @@ static json_t *finding_json(const struct finding *f, struct arena *arena)
     json_put_text(out, "path", f->path);
     json_put_text(out, "package", f->package);
     json_put_int(out, "programs", f->programs);
-    for (size_t i = 0; i < f->n_evidence; i++)
-        json_push(evidence, json_text(f->evidence[i]));
-    json_put(out, "evidence", evidence);
+    json_put(out, "evidence", json_texts(f->evidence, f->n_evidence));
     json_put_text(out, "standing", standing_name(f->standing));
     json_put_text(out, "reason", f->reason);
     origin_put_known(out, f->origin);

@@ -105,7 +105,6 @@ static json_t *result_json(const struct lint_report *report, const struct findin
 {
     struct arena *arena = report->arena;
     json_t *out = json_object(), *prints = json_object(), *properties = json_object();
-    json_t *evidence = json_array();
 
     json_put_text(out, "ruleId", f->rule->id);
     json_put_int(out, "ruleIndex", f->rule - rules());
@@ -119,9 +118,7 @@ static json_t *result_json(const struct lint_report *report, const struct findin
     if (f->standing == FINDING_SUPPRESSED)
         json_put(out, "suppressions", suppressions_json(f));
     json_put_text(properties, "confidence", confidence_name(f->confidence));
-    for (size_t i = 0; i < f->n_evidence; i++)
-        json_push(evidence, json_text(f->evidence[i]));
-    json_put(properties, "evidence", evidence);
+    json_put(properties, "evidence", json_texts(f->evidence, f->n_evidence));
     origin_put_known(properties, f->origin);
     json_put(out, "properties", properties);
     return out;

@@ -14,20 +14,6 @@ struct found {
     struct wrappers *list;
 };
 
-struct names {
-    struct arena *arena;
-    const char **name;
-    size_t n;
-};
-
-static void keep_name(void *data, const char *name)
-{
-    struct names *names = data;
-
-    names->name = arena_grow(names->arena, names->name, names->n, sizeof(*names->name));
-    names->name[names->n++] = arena_strdup(names->arena, name);
-}
-
 /* Wrappers are small: what a hop has is kept, the arena of following is not. */
 static void keep(const struct found *found, const char *path, const struct way *way)
 {
@@ -67,14 +53,15 @@ static void look_into(const struct found *found, const char *name)
     CLEANUP(arena_release) struct arena scratch = {0};
     struct world *world = found->closure->world;
     const struct place at = world_walk(world, NULL, str_join(&scratch, found->package->path, name));
-    struct names names = {.arena = &scratch};
+    const char **entry;
+    size_t n;
 
     if (at.error || at.node->kind != NODE_DIR ||
         closure_package_of(found->closure, world_path(&scratch, at.node)) != found->package ||
-        world_list(world, at.node, keep_name, &names) < 0)
+        world_names(world, at.node, &scratch, &entry, &n) < 0)
         return;
-    for (size_t i = 0; i < names.n; i++) {
-        const struct node *node = world_child(world, at.node, intern(world->names, names.name[i]));
+    for (size_t i = 0; i < n; i++) {
+        const struct node *node = world_child(world, at.node, intern(world->names, entry[i]));
 
         if (node)
             look_at(found, node);

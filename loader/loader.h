@@ -59,3 +59,7 @@ struct start {
  */
 MUST_CHECK int loader_run(struct loader *loader, const struct start *start, struct arena *arena,
                           struct trace *ret_trace, struct err *err);
+
+/* Was a closure note made for an object with these needed names and this run path? */
+struct closure_note;
+bool note_is_about(const struct closure_note *note, const struct object *object);

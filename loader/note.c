@@ -28,3 +28,28 @@ const char *note_find(const struct object *object, const char *name)
     }
     return NULL;
 }
+
+struct needs {
+    const struct object *object;
+    size_t at;
+};
+
+static const char *next_needed(void *data)
+{
+    struct needs *needs = data;
+
+    while (needs->at < needs->object->n_needs) {
+        const struct need *need = &needs->object->need[needs->at++];
+
+        if (need->kind == NEED_NEEDED)
+            return need->name;
+    }
+    return NULL;
+}
+
+bool note_is_about(const struct closure_note *note, const struct object *object)
+{
+    struct needs needs = {.object = object};
+
+    return !object->rpath && closure_is_for(note, object->runpath, next_needed, &needs);
+}

@@ -46,28 +46,9 @@ static enum seen look(void *data, const char *path, bool verify)
     return verify ? verify_head(run, at.node, world_object(run->world, at.node)) : SEEN_THERE;
 }
 
-struct needs {
-    const struct object *object;
-    size_t at;
-};
-
-static const char *next_needed(void *data)
-{
-    struct needs *needs = data;
-
-    while (needs->at < needs->object->n_needs) {
-        const struct need *need = &needs->object->need[needs->at++];
-
-        if (need->kind == NEED_NEEDED)
-            return need->name;
-    }
-    return NULL;
-}
-
 /* What the module makes of the program's notes. NULL: it reads one; else why it does not. */
 static const char *read_notes(struct resolver *r, const struct object *object)
 {
-    struct needs needs = {.object = object};
     const char *why = NULL;
 
     (void)resolution_open(&r->own, object->resolution.bytes, object->resolution.size);
@@ -75,8 +56,7 @@ static const char *read_notes(struct resolver *r, const struct object *object)
         why = "the program has no note";
     } else if (!closure_open(&r->closure, object->closure.bytes, object->closure.size)) {
         why = "the closure note is malformed, or of another version";
-    } else if (object->rpath ||
-               !closure_is_for(&r->closure, object->runpath, next_needed, &needs)) {
+    } else if (!note_is_about(&r->closure, object)) {
         why = "the closure note was made for another run path or other needed names";
         r->closure.rows.at = NULL;
     }

@@ -121,15 +121,6 @@ void storm_json_line(struct json_line *line, const char *key, const struct storm
     json_line_close(line);
 }
 
-static json_t *texts_json(const char *const *text, size_t n)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        json_push(array, json_text(text[i]));
-    return array;
-}
-
 /* "2.36" from 36, "1.2.5" from 10205; null when it could not be told. */
 static json_t *version_json(const struct profile *profile)
 {
@@ -168,12 +159,12 @@ static json_t *profile_json(const struct profile *profile)
     json_put_text(object, "from_source", profile->from_source);
     json_put_int(object, "machine", profile->machine);
     json_put_text(object, "note_reader", readers[profile->reader]);
-    json_put(object, "system_dirs", texts_json(profile->system_dirs, profile->n_system_dirs));
+    json_put(object, "system_dirs", json_texts(profile->system_dirs, profile->n_system_dirs));
     json_put_text(object, "cache", profile->cache);
     json_put_text(object, "preload", profile->preload);
     json_put_text(object, "lib", profile->lib);
     json_put_text(object, "platform", profile->platform);
-    json_put(object, "hwcaps", texts_json(profile->caps, profile->n_caps - plain));
+    json_put(object, "hwcaps", json_texts(profile->caps, profile->n_caps - plain));
     return object;
 }
 
@@ -251,5 +242,5 @@ void trace_write(struct json_writer *w, const struct trace *trace)
     json_write_value(w, "storm", storm_json(&trace->storm));
     json_write_value(w, "dlopen", storm_json(&trace->dlopen));
     json_write_text(w, "exit", trace->exit_text);
-    json_write_value(w, "assumptions", texts_json(trace->assumption, trace->n_assumptions));
+    json_write_value(w, "assumptions", json_texts(trace->assumption, trace->n_assumptions));
 }

@@ -376,6 +376,33 @@ int world_list(struct world *world, struct node *dir, void (*each)(void *data, c
     return world->ops->list(world, dir, each, data);
 }
 
+struct names {
+    struct arena *arena;
+    const char **name;
+    size_t n;
+};
+
+static void keep_name(void *data, const char *name)
+{
+    struct names *names = data;
+
+    names->name = arena_grow(names->arena, names->name, names->n, sizeof(*names->name));
+    names->name[names->n++] = arena_strdup(names->arena, name);
+}
+
+int world_names(struct world *world, struct node *dir, struct arena *arena, const char ***ret_name,
+                size_t *ret_n)
+{
+    struct names names = {.arena = arena};
+    const int r = world_list(world, dir, keep_name, &names);
+
+    if (r < 0)
+        return r;
+    *ret_name = names.name;
+    *ret_n = names.n;
+    return 0;
+}
+
 static void add_path(struct str *str, const struct node *node)
 {
     if (!node->parent)

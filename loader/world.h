@@ -160,8 +160,13 @@ const struct object *world_object(struct world *world, struct node *file);
 int world_bytes(struct world *world, struct node *file, size_t max, struct arena *arena,
                 char **ret_bytes, size_t *ret_len);
 
+/* Call `each` with the names in a directory, "." and ".." not among them. 0 or -errno. */
 int world_list(struct world *world, struct node *dir, void (*each)(void *data, const char *name),
                void *data);
+
+/* The same names, copied, as they come. */
+MUST_CHECK int world_names(struct world *world, struct node *dir, struct arena *arena,
+                           const char ***ret_name, size_t *ret_n);
 
 /* The node's path without links, from the world's root: what realpath() would say. */
 char *world_path(struct arena *arena, const struct node *node);

@@ -30,7 +30,7 @@ static void add_entry(void *data, const char *name)
 {
     struct entries *entries = data;
 
-    if (entries->n > MAX_ENTRIES || !strcmp(name, ".") || !strcmp(name, ".."))
+    if (entries->n > MAX_ENTRIES)
         return;
     entries->name = arena_grow(entries->arena, entries->name, entries->n, sizeof(*entries->name));
     entries->name[entries->n++] = arena_strdup(entries->arena, name);

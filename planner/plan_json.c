@@ -17,16 +17,6 @@
 
 #include <string.h>
 
-static json_t *texts(const char *const *text, size_t n)
-{
-    json_t *array = json_array();
-    size_t i;
-
-    for (i = 0; i < n; i++)
-        json_push(array, json_text(text[i]));
-    return array;
-}
-
 static const char *shown(const struct policy *policy, struct arena *scratch, const char *text)
 {
     return policy ? hash_free(policy, scratch, text) : text;
@@ -208,7 +198,7 @@ static json_t *expect_json(const struct plan_expect *expect)
 {
     json_t *out = json_object();
 
-    json_put(out, "needed", texts(expect->needed, expect->n_needed));
+    json_put(out, "needed", json_texts(expect->needed, expect->n_needed));
     json_put_text(out, "run_path", expect->run_path);
     json_put_text(out, "interp", expect->interp);
     return out;
@@ -259,7 +249,7 @@ static json_t *object_json(const struct plan *plan, const struct plan_object *o,
         json_push(options, option_json(&o->option[i]));
     json_put(out, "options", options);
     json_put(out, "rules", rulings_json(o));
-    json_put(out, "notes", texts(o->note, o->n_notes));
+    json_put(out, "notes", json_texts(o->note, o->n_notes));
     json_put_text(evidence, "program", o->program);
     json_put_text(evidence, "loader", o->loader);
     json_put_int(evidence, "libraries", o->n_libraries);

@@ -369,16 +369,6 @@ int policy_read(const char *path, struct arena *arena, struct policy *ret_policy
 
 /* ---- in plans */
 
-static json_t *texts_json(const char *const *text, size_t n)
-{
-    json_t *array = text ? json_array() : json_null();
-    size_t i;
-
-    for (i = 0; text && i < n; i++)
-        json_push(array, json_text(text[i]));
-    return array;
-}
-
 static json_t *packages_json(const struct policy *p)
 {
     json_t *array = json_array();
@@ -408,15 +398,17 @@ json_t *policy_json(const struct policy *policy)
         json_put_text(out, "resolver", policy->resolver);
     for_each (row, members) {
         const void *at = member_in(policy, row->at);
+        const char *const *texts;
 
         if (row->kind == MEMBER_BOOL)
             json_put(out, row->key, json_boolean(*(const bool *)at));
         else if (row->kind == MEMBER_COUNT)
             json_put_int(out, row->key, *(const uint32_t *)at);
-        else
+        else if ((texts = *(const char *const *const *)at))
             json_put(out, row->key,
-                     texts_json(*(const char *const *const *)at,
-                                *(const size_t *)member_in(policy, row->count)));
+                     json_texts(texts, *(const size_t *)member_in(policy, row->count)));
+        else
+            json_put(out, row->key, json_null());
     }
     json_put(out, "packages", packages_json(policy));
     json_put(out, "rules", danger_list_json(policy->danger));

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 int find_program(const struct query *query, const char *id, struct program_row **ret_program,
                  struct err *err)
@@ -42,26 +41,6 @@ int64_t storm_number(const struct storm *s, const char *name)
         if (!strcmp(name, number->name))
             return (int64_t)number->value;
     return 0;
-}
-
-json_t *time_json(int64_t at)
-{
-    const time_t t = (time_t)at;
-    struct tm tm;
-    char text[40] = "";
-
-    if (at && gmtime_r(&t, &tm))
-        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    return json_text(*text ? text : NULL);
-}
-
-json_t *texts_json(const char *const *text, size_t n)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; i < n; i++)
-        json_push(array, json_text(text[i]));
-    return array;
 }
 
 json_t *package_ref_json(const struct package_row *package)

@@ -91,13 +91,8 @@ struct failed_range {
 };
 struct failed_range query_failed(const struct query *query);
 
-/* "2026-11-30T12:00:00Z" of seconds since 1970; null for 0. New reference. */
-json_t *time_json(int64_t at);
-
 /* The total of a storm that lists are sorted by under this name: "failed", ...; 0: there is none. */
 int64_t storm_number(const struct storm *storm, const char *name);
 
 /* How many of n programs fail how often: classes of failed calls. New reference. */
 json_t *histogram_json(uint64_t (*failed)(const void *data, size_t at), const void *data, size_t n);
-
-json_t *texts_json(const char *const *text, size_t n);

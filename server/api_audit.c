@@ -50,7 +50,7 @@ static json_t *index_summary(const struct snapshot *snap)
     json_put_text(json, "id", "index");
     json_put_text(json, "name", "index");
     json_put_text(json, "source", "index");
-    json_put(json, "time", time_json(snap->index_at));
+    json_put(json, "time", json_time(snap->index_at));
     json_put_text(json, "cpu", snap->cpu);
     json_put_text(json, "version", VERSION);
     json_put_int(json, "model", STORM_MODEL);

@@ -63,7 +63,7 @@ static json_t *finding_item(void *data, size_t at)
     json_put_text(json, "path", f->path);
     json_put_text(json, "package", f->package ? str_base(f->package) : NULL);
     json_put_text(json, "standing", f->standing);
-    json_put(json, "evidence", texts_json(f->evidence, f->n_evidence));
+    json_put(json, "evidence", json_texts(f->evidence, f->n_evidence));
     origin_put(json, f->origin);
     return json;
 }

@@ -63,7 +63,7 @@ static json_t *index_json(const struct snapshot *snap)
 
     for_each (number, numbers)
         json_put_int(json, number->key, number->value);
-    json_put(json, "changed", time_json(snap->index_at));
+    json_put(json, "changed", json_time(snap->index_at));
     json_put(json, "unfinished", json_boolean(snap->moment.unfinished));
     return json;
 }
@@ -110,7 +110,7 @@ int get_summary(struct query *query, struct reply *reply, struct err *err)
         json_push(worst, program_json(query, &snap->program[i]));
     json_put_text(json, "version", VERSION);
     json_put_text(json, "cpu", snap->cpu);
-    json_put(json, "read", time_json(snap->made_at));
+    json_put(json, "read", json_time(snap->made_at));
     json_put(json, "index", index_json(snap));
     json_put(json, "storm", storm_json(&snap->sum));
     json_put_int(json, "failed", (int64_t)storm_failed(&snap->sum));

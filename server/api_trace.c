@@ -56,7 +56,7 @@ static void reply_trace(struct reply *reply, const struct trace *trace, const ch
 
     json_write_begin(&w, NULL, '{');
     trace_write(&w, trace);
-    json_write_value(&w, "env", texts_json(env, n_env));
+    json_write_value(&w, "env", json_texts(env, n_env));
     json_write_text(&w, "strategy", strategy);
     json_write_text(&w, "scope", scope);
     json_write_end(&w);

@@ -38,10 +38,8 @@ struct archive {
 
 static json_t *summary_json(const char *id, const struct audit *a)
 {
-    json_t *json = json_object(), *roots = json_array();
+    json_t *json = json_object();
 
-    for (size_t i = 0; i < a->n_roots; i++)
-        json_push(roots, json_text(a->root[i]));
     json_put_text(json, "id", id);
     json_put_text(json, "name", a->name);
     json_put_text(json, "source", a->source);
@@ -49,7 +47,7 @@ static json_t *summary_json(const char *id, const struct audit *a)
     json_put_text(json, "cpu", a->cpu);
     json_put_text(json, "version", a->version);
     json_put_int(json, "model", a->model);
-    json_put(json, "roots", roots);
+    json_put(json, "roots", json_texts(a->root, a->n_roots));
     json_put(json, "incomplete", json_boolean(a->incomplete));
     json_put_int(json, "packages", (int64_t)a->n_packages);
     json_put_int(json, "programs", (int64_t)a->n_programs);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ATTEMPTS_MAX = 3 };
@@ -25,17 +24,6 @@ const char *job_state_name(enum job_state state)
 
 /* ---- as JSON */
 
-static json_t *time_json(int64_t at)
-{
-    const time_t t = (time_t)at;
-    struct tm tm;
-    char text[40] = "";
-
-    if (at && gmtime_r(&t, &tm))
-        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    return json_text(*text ? text : NULL);
-}
-
 static json_t *job_json(const struct job *job)
 {
     json_t *json = json_object();
@@ -45,9 +33,9 @@ static json_t *job_json(const struct job *job)
     json_put(json, "name", job_value(json_object_get(job->order, "name")));
     json_put(json, "store", job_value(json_object_get(job->order, "store")));
     json_put(json, "paths", job_value(json_object_get(job->order, "paths")));
-    json_put(json, "created", time_json(job->created));
-    json_put(json, "started", time_json(job->started));
-    json_put(json, "ended", time_json(job->ended));
+    json_put(json, "created", json_time(job->created));
+    json_put(json, "started", json_time(job->started));
+    json_put(json, "ended", json_time(job->ended));
     json_put_int(json, "attempts", job->attempts);
     json_put(json, "progress", job_value(job->progress));
     json_put(json, "result", job_value(job->result));
@@ -163,14 +151,12 @@ void jobs_close(struct jobs *jobs)
 
 static json_t *order_json(const struct order *order)
 {
-    json_t *json = json_object(), *paths = json_array();
+    json_t *json = json_object();
 
-    for (size_t i = 0; i < order->n_paths; i++)
-        json_push(paths, json_text(order->path[i]));
     json_put_text(json, "name", order->name);
     json_put_text(json, "root", order->root);
     json_put_text(json, "store", order->store);
-    json_put(json, "paths", paths);
+    json_put(json, "paths", json_texts(order->path, order->n_paths));
     return json;
 }
 
