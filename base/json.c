@@ -226,6 +226,71 @@ int json_print(const json_t *value, FILE *to, bool indented, struct err *err)
     return finish(&line, err);
 }
 
+/* ---- a long list, item by item */
+
+/* What is written there starts its lines with `indent` spaces. */
+struct indented {
+    struct json_line *line;
+    size_t indent;
+};
+
+static int add_indented(const char *bytes, size_t size, void *data)
+{
+    const struct indented *to = data;
+
+    while (size) {
+        const char *end = memchr(bytes, '\n', size);
+        const size_t part = end ? (size_t)(end + 1 - bytes) : size;
+
+        add(to->line, bytes, part);
+        for (size_t i = 0; end && i < to->indent; i++)
+            add(to->line, " ", 1);
+        bytes += part;
+        size -= part;
+    }
+    return 0;
+}
+
+json_t *json_items(size_t n)
+{
+    json_t *list = must(json_array());
+
+    if (n)
+        json_push(list, json_string(JSON_ITEMS)); /* no text that is escaped has it */
+    return list;
+}
+
+int json_print_items(const json_t *frame, const struct json_items *items, FILE *to, struct err *err)
+{
+    static const char MARK[] = "\"\\u0001\"";
+    struct json_line line = {.to = to};
+    struct indented in = {.line = &line};
+    char *text = json_dumps(frame, JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | JSON_INDENT(2));
+    const char *mark, *rest = text;
+
+    if (!text)
+        abort();
+    mark = strstr(text, MARK);
+    if (mark) {
+        while (mark - in.indent > text && mark[-1 - (ptrdiff_t)in.indent] == ' ')
+            in.indent++;
+        add(&line, text, (size_t)(mark - text));
+        rest = mark + strlen(MARK);
+    }
+    for (size_t i = 0; mark && i < items->n; i++) {
+        json_auto_t *item = items->item(items->data, i);
+
+        if (i)
+            (void)add_indented(",\n", 2, &in);
+        line.failed |=
+            json_dump_callback(item, add_indented, &in,
+                               JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | JSON_INDENT(2)) < 0;
+    }
+    add(&line, rest, strlen(rest));
+    free(text);
+    return finish(&line, err);
+}
+
 /* ---- reading */
 
 static void file_closep(FILE **file)

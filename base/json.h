@@ -33,6 +33,21 @@ void json_put_int(json_t *object, const char *key, int64_t value);
 MUST_CHECK int json_print(const json_t *value, FILE *to, bool indented, struct err *err);
 
 /*
+ * The same, indented, of a value whose longest list is made while it is written: in `frame` that list
+ * has JSON_ITEMS as its only item, in whose place stand `n` others. item() returns a new reference.
+ */
+#define JSON_ITEMS "\1"
+struct json_items {
+    json_t *(*item)(void *data, size_t i);
+    void *data;
+    size_t n;
+};
+MUST_CHECK int json_print_items(const json_t *frame, const struct json_items *items, FILE *to,
+                                struct err *err);
+/* The list for it: empty when there are no items. New reference. */
+json_t *json_items(size_t n);
+
+/*
  * An object on a line of its own, written as it is told: for answers of many rows, which would be
  * built and thrown away one by one, with a number formatted by printf for every value.
  *

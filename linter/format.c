@@ -115,17 +115,24 @@ static json_t *suppressions_json(const struct lint_report *report)
     return list;
 }
 
+static json_t *item_json(void *data, size_t i)
+{
+    CLEANUP(arena_release) struct arena scratch = {0};
+    const struct findings *findings = data;
+
+    return finding_json(findings->item[i], &scratch);
+}
+
 int format_json(const struct lint_report *report, FILE *to, struct err *err)
 {
     const struct lint_result *r = report->result;
-    json_t *out = json_object(), *findings = json_array(), *unasked = json_array();
+    const struct json_items items = {item_json, (void *)(uintptr_t)&r->findings, r->findings.n};
+    json_t *out = json_object(), *unasked = json_array();
     int code;
 
     json_put_text(out, "schema", "stormlint-lint/1");
     json_put_text(out, "cpu", report->cpu);
-    for (size_t i = 0; i < r->findings.n; i++)
-        json_push(findings, finding_json(r->findings.item[i], report->arena));
-    json_put(out, "findings", findings);
+    json_put(out, "findings", json_items(items.n));
     for (size_t i = 0; i < r->n_unasked; i++)
         json_push(unasked, json_text(r->unasked[i]->id));
     json_put(out, "unasked", unasked);
@@ -133,7 +140,7 @@ int format_json(const struct lint_report *report, FILE *to, struct err *err)
     json_put(out, "summary", summary_json(report));
     json_put(out, "incomplete", json_boolean(r->incomplete));
     json_put(out, "fails", json_boolean(report_fails(report)));
-    code = json_print(out, to, true, err);
+    code = json_print_items(out, &items, to, err);
     json_decref(out);
     return code;
 }

@@ -72,12 +72,16 @@ static void print_origin(const struct lint_report *report, const struct origin *
     fputs("    </properties>\n", to);
 }
 
-static void print_suite(const struct lint_report *report, struct finding *const *item, size_t n,
+static void print_suite(const struct lint_report *all, struct finding *const *item, size_t n,
                         FILE *to)
 {
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct lint_report own = *all; /* what is escaped for one suite is not needed for the next */
+    const struct lint_report *report = &own;
     const char *package = item[0]->package ? str_base(item[0]->package) : "files in no package";
     size_t n_failed = 0, n_skipped = 0;
 
+    own.arena = &scratch;
     for (size_t i = 0; i < n; i++) {
         n_failed += fails(report, item[i]);
         n_skipped += item[i]->standing != FINDING_OPEN;

@@ -101,9 +101,12 @@ static json_t *suppressions_json(const struct finding *f)
     return list;
 }
 
-static json_t *result_json(const struct lint_report *report, const struct finding *f)
+static json_t *result_json(void *data, size_t i)
 {
-    struct arena *arena = report->arena;
+    CLEANUP(arena_release) struct arena scratch = {0};
+    struct arena *arena = &scratch;
+    const struct lint_report *report = data;
+    const struct finding *f = report->result->findings.item[i];
     json_t *out = json_object(), *prints = json_object(), *properties = json_object();
 
     json_put_text(out, "ruleId", f->rule->id);
@@ -176,7 +179,6 @@ static json_t *run_json(const struct lint_report *report)
 {
     json_t *run = json_object(), *tool = json_object(), *bases = json_object();
     json_t *store = json_object(), *details = json_object(), *list = json_array();
-    json_t *results = json_array();
     const struct findings *findings = &report->result->findings;
     const char *of = "/nix/store";
 
@@ -186,13 +188,13 @@ static json_t *run_json(const struct lint_report *report)
         details, "id",
         arena_printf(report->arena, "stormlint/%s/", report->name ? report->name : "lint"));
     json_put(run, "automationDetails", details);
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *f = findings->item[i];
+    for (size_t i = findings->n; i-- > 0;) {
+        const char *package = findings->item[i]->package;
 
-        if (f->package)
-            of = arena_strndup(report->arena, f->package,
-                               (size_t)(str_base(f->package) - f->package - 1));
-        json_push(results, result_json(report, f));
+        if (!package)
+            continue;
+        of = arena_strndup(report->arena, package, (size_t)(str_base(package) - package - 1));
+        break;
     }
     json_put_text(store, "uri", arena_printf(report->arena, "file://%s/", uri(report->arena, of)));
     json_put(bases, "STORE", store);
@@ -200,7 +202,7 @@ static json_t *run_json(const struct lint_report *report)
     json_push(list, invocation_json(report));
     json_put(run, "invocations", list);
     json_put_text(run, "columnKind", "unicodeCodePoints");
-    json_put(run, "results", results);
+    json_put(run, "results", json_items(findings->n));
     return run;
 }
 
@@ -217,8 +219,10 @@ static json_t *sarif_json(const struct lint_report *report)
 
 int format_sarif(const struct lint_report *report, FILE *to, struct err *err)
 {
+    const struct json_items items = {result_json, (void *)(uintptr_t)report,
+                                     report->result->findings.n};
     json_t *out = sarif_json(report);
-    const int r = json_print(out, to, true, err);
+    const int r = json_print_items(out, &items, to, err);
 
     json_decref(out);
     return r;

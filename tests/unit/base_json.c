@@ -49,6 +49,53 @@ static void test_printing(void **state UNUSED)
 }
 
 /* A line is what jansson makes of the same members, whatever is in them. */
+static json_t *make_item(void *data UNUSED, size_t i)
+{
+    json_t *item = json_object();
+
+    json_put_int(item, "i", (int64_t)i);
+    json_put_text(item, "text", "a\nb\1");
+    json_put(item, "none", json_array());
+    return item;
+}
+
+static char *printed_items(const json_t *frame, const struct json_items *items)
+{
+    char *text;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    struct err err;
+
+    assert_int_equal(json_print_items(frame, items, to, &err), 0);
+    assert_int_equal(fclose(to), 0);
+    return text;
+}
+
+/* Item by item, or all at once: the same. */
+static void test_printing_items(void **state UNUSED)
+{
+    for (size_t n = 0; n < 4; n++) {
+        const struct json_items items = {make_item, NULL, n};
+        json_auto_t *frame = json_object(), *whole = json_object();
+        json_t *list = json_array();
+        char *a, *b;
+
+        for (size_t i = 0; i < n; i++)
+            json_push(list, make_item(NULL, i));
+        json_put_text(frame, "before", "\1");
+        json_put_text(whole, "before", "\1");
+        json_put(frame, "items", json_items(n));
+        json_put(whole, "items", list);
+        json_put_int(frame, "after", 1);
+        json_put_int(whole, "after", 1);
+        a = printed_items(frame, &items);
+        b = printed(whole, true);
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+    }
+}
+
 static void test_lines(void **state UNUSED)
 {
     static const char *const texts[] = {
@@ -253,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings_are_escaped),
         cmocka_unit_test(test_printing),
+        cmocka_unit_test(test_printing_items),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_printing_to_a_full_disk),
         cmocka_unit_test(test_reading),
