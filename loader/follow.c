@@ -400,7 +400,7 @@ static enum step run_binary(struct walker *w)
 
     if (w->file->size > WRAPPER_MAX || !script_at(w, w->file, &script))
         return STEP_LAST;
-    r = wrapper_read(&script, w->arena, &wrapper, &why);
+    r = wrapper_binary(&script, w->arena, &wrapper, &why);
     if (r == -ENOTSUP)
         return stop_at(w, true, why.text);
     return r < 0 ? STEP_LAST : become(w, "a binary wrapper", &wrapper);

@@ -491,3 +491,12 @@ bool shell_word(struct shell *shell, struct shell_words *words)
 
     return whole_word(shell, &b);
 }
+
+bool shell_rest(struct shell *shell, struct shell_words *ret_words)
+{
+    *ret_words = (struct shell_words){.args_at = SIZE_MAX};
+    while (!shell_at_end(shell))
+        if (!shell_word(shell, ret_words))
+            return false;
+    return true;
+}

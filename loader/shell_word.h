@@ -61,6 +61,9 @@ const char *shell_value(struct shell *shell);
  */
 bool shell_word(struct shell *shell, struct shell_words *words);
 
+/* Take all words up to the command's end. False: refused. */
+bool shell_rest(struct shell *shell, struct shell_words *ret_words);
+
 /*
  * Account for `len` more bytes of text. False: refused, the script doubles something again and
  * again (A=$A$A).

@@ -1,6 +1,5 @@
 #include "loader/wrapper.h"
 
-#include "loader/shebang.h"
 #include "loader/shell_word.h"
 
 #include <errno.h>
@@ -35,20 +34,6 @@ struct following {
     bool in_if;  /* one level is all that makeWrapper nests */
     bool became; /* exec was read: the rest does not matter */
 };
-
-static struct shell_words no_words_yet(void)
-{
-    return (struct shell_words){.args_at = SIZE_MAX};
-}
-
-/* All words up to the command's end. */
-static bool rest_of_command(struct shell *shell, struct shell_words *words)
-{
-    while (!shell_at_end(shell))
-        if (!shell_word(shell, words))
-            return false;
-    return true;
-}
 
 static void assign(struct following *f, const char *name, const char *value, bool exported)
 {
@@ -115,9 +100,9 @@ static bool do_unset(struct following *f)
 /* set -e, set +u: how errors are treated; nothing that shows. */
 static bool do_set(struct following *f)
 {
-    struct shell_words words = no_words_yet();
+    struct shell_words words;
 
-    if (!rest_of_command(&f->shell, &words))
+    if (!shell_rest(&f->shell, &words))
         return false;
     for (size_t i = 0; i < words.n; i++) {
         const char *w = words.word[i];
@@ -143,9 +128,9 @@ static bool do_declare(struct following *f)
 
 static bool do_cd(struct following *f)
 {
-    struct shell_words words = no_words_yet();
+    struct shell_words words;
 
-    if (!rest_of_command(&f->shell, &words))
+    if (!shell_rest(&f->shell, &words))
         return false;
     if (words.n != 1 || words.word[0][0] != '/')
         return shell_refuse(&f->shell, "a cd that is not to an absolute directory");
@@ -156,10 +141,10 @@ static bool do_cd(struct following *f)
 
 static bool do_exec(struct following *f)
 {
-    struct shell_words words = no_words_yet();
+    struct shell_words words;
     size_t first = 0;
 
-    if (!rest_of_command(&f->shell, &words))
+    if (!shell_rest(&f->shell, &words))
         return false;
     if (words.n >= 2 && !strcmp(words.word[0], "-a"))
         first = 2;
@@ -269,124 +254,6 @@ static bool follow_script(struct following *f)
     return f->became || shell_refuse(shell, "it does not end by exec");
 }
 
-/* ---- makeBinaryWrapper */
-
-static const char description[] = "has been generated using the following command:";
-static const char command_name[] = "makeCWrapper ";
-
-static void put_beside(struct following *f, const char *const *arg, bool in_front)
-{
-    const char *old = shell_get(&f->shell, arg[0]);
-    const char *value = arg[2];
-
-    if (old && !shell_charge(&f->shell, strlen(old)))
-        return;
-    if (old && in_front)
-        value = arena_printf(f->shell.arena, "%s%s%s", arg[2], arg[1], old);
-    else if (old)
-        value = arena_printf(f->shell.arena, "%s%s%s", old, arg[1], arg[2]);
-    shell_set(&f->shell, arg[0], value, true);
-}
-
-static void option_set(struct following *f, const char *const *arg)
-{
-    shell_set(&f->shell, arg[0], arg[1], true);
-}
-
-static void option_set_default(struct following *f, const char *const *arg)
-{
-    if (!shell_get(&f->shell, arg[0]))
-        shell_set(&f->shell, arg[0], arg[1], true);
-}
-
-static void option_unset(struct following *f, const char *const *arg)
-{
-    shell_set(&f->shell, arg[0], NULL, false);
-}
-
-static void option_prefix(struct following *f, const char *const *arg)
-{
-    put_beside(f, arg, true);
-}
-
-static void option_suffix(struct following *f, const char *const *arg)
-{
-    put_beside(f, arg, false);
-}
-
-static void option_chdir(struct following *f, const char *const *arg)
-{
-    f->wrapper->cwd = arg[0];
-}
-
-static void add_arg(struct following *f, const char *arg)
-{
-    struct wrapper *w = f->wrapper;
-
-    w->args = arena_grow(f->shell.arena, w->args, w->n_args, sizeof(*w->args));
-    w->args[w->n_args++] = arg;
-}
-
-/* Arguments are shown, not compared: one word each is near enough for --add-flags. */
-static void option_add_flag(struct following *f, const char *const *arg)
-{
-    if (f->wrapper->n_before == f->wrapper->n_args)
-        f->wrapper->n_before++;
-    add_arg(f, arg[0]);
-}
-
-static void option_append_flag(struct following *f, const char *const *arg)
-{
-    add_arg(f, arg[0]);
-}
-
-static const struct binary_option {
-    const char *name;
-    size_t n_args;
-    void (*apply)(struct following *f, const char *const *arg); /* NULL: nothing that counts */
-} binary_options[] = {
-    {"--set", 2, option_set},
-    {"--set-default", 2, option_set_default},
-    {"--unset", 1, option_unset},
-    {"--prefix", 3, option_prefix},
-    {"--suffix", 3, option_suffix},
-    {"--chdir", 1, option_chdir},
-    {"--add-flags", 1, option_add_flag},
-    {"--add-flag", 1, option_add_flag},
-    {"--append-flags", 1, option_append_flag},
-    {"--append-flag", 1, option_append_flag},
-    {"--argv0", 1, NULL},
-    {"--inherit-argv0", 0, NULL},
-    {"--resolve-argv0", 0, NULL},
-};
-
-/* The command line that stands in the file as text: PROGRAM, then options with quoted arguments. */
-static bool follow_binary(struct following *f)
-{
-    struct shell_words words = no_words_yet();
-
-    if (!rest_of_command(&f->shell, &words))
-        return false;
-    if (words.n == 0 || !strchr(words.word[0], '/'))
-        return shell_refuse(&f->shell, "its description names no program");
-    f->wrapper->program = words.word[0];
-    for (size_t i = 1; i < words.n;) {
-        const struct binary_option *o;
-
-        for_each (o, binary_options)
-            if (!strcmp(o->name, words.word[i]))
-                break;
-        if (o == binary_options + ARRAY_LEN(binary_options) || words.n - i - 1 < o->n_args)
-            return shell_refuse(&f->shell, "an option that is not understood: %s", words.word[i]);
-        if (o->apply)
-            o->apply(f, words.word + i + 1);
-        i += 1 + o->n_args;
-    }
-    return !f->shell.why;
-}
-
-/* ---- from outside */
-
 static size_t line_of(const struct shell *shell)
 {
     size_t line = 1;
@@ -396,97 +263,22 @@ static size_t line_of(const struct shell *shell)
     return line;
 }
 
-static struct following following(const struct script *script, struct arena *arena,
-                                  struct wrapper *wrapper)
-{
-    struct following f = {
-        .shell = {.arena = arena, .text = script->bytes, .len = script->len, .self = "$0"},
-        .wrapper = wrapper};
-
-    shell_take_env(&f.shell, script->env, script->n_env);
-    return f;
-}
-
-static int answer(const struct following *f, struct wrapper *ret_wrapper)
-{
-    shell_give_env(&f->shell, &f->wrapper->env, &f->wrapper->n_env);
-    *ret_wrapper = *f->wrapper;
-    return 0;
-}
-
-/* `base`: the shell's name. */
-static int read_shell(struct following *f, const char *base, struct err *err)
-{
-    size_t line;
-
-    if (memchr(f->shell.text, '\0', f->shell.len))
-        return err_set(err, ENOTSUP, "a script of '%s' that holds zero bytes", base);
-    if (!follow_script(f)) {
-        line = line_of(&f->shell);
-        return err_set(err, ENOTSUP, "a script of '%s' that cannot be followed: line %zu: %s", base,
-                       line, f->shell.why);
-    }
-    return 0;
-}
-
-static int read_script(struct following *f, struct err *err)
-{
-    struct shebang first = {0};
-    int r = shebang_read(f->shell.text, f->shell.len, f->shell.arena, &first, err);
-    const char *base;
-
-    if (r < 0)
-        return r;
-    base = str_base(first.interpreter);
-    f->wrapper->interpreter = first.interpreter;
-    if (strcmp(base, "bash") != 0 && strcmp(base, "sh") != 0)
-        return err_set(err, ENOTSUP, "a script of '%s'", first.interpreter);
-    return read_shell(f, base, err);
-}
-
-static int read_binary(struct following *f, struct err *err)
-{
-    struct shell *shell = &f->shell;
-    const char *at = memmem(shell->text, shell->len, description, strlen(description)), *end;
-
-    if (at)
-        at =
-            memmem(at, shell->len - (size_t)(at - shell->text), command_name, strlen(command_name));
-    if (!at)
-        return err_set(err, ENOEXEC, "not a wrapper");
-    shell->at = (size_t)(at - shell->text) + strlen(command_name);
-    end = memchr(at, '\0', shell->len - (size_t)(at - shell->text));
-    if (!end)
-        return err_set(err, ENOEXEC, "not a wrapper");
-    shell->len = (size_t)(end - shell->text);
-    if (!follow_binary(f))
-        return err_set(err, ENOTSUP, "a binary wrapper that cannot be followed: %s", shell->why);
-    return 0;
-}
-
-int wrapper_read(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
-                 struct err *err)
-{
-    struct wrapper wrapper = {0};
-    struct following f = following(script, arena, &wrapper);
-    const size_t len = script->len;
-    int r;
-
-    if (len > 2 && !memcmp(script->bytes, "#!", 2))
-        r = read_script(&f, err);
-    else if (len > 4 && len <= WRAPPER_MAX && !memcmp(script->bytes, "\177ELF", 4))
-        r = read_binary(&f, err);
-    else
-        r = err_set(err, ENOEXEC, "not a wrapper");
-    return r < 0 ? r : answer(&f, ret_wrapper);
-}
-
 int wrapper_shell(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
                   struct err *err)
 {
-    struct wrapper wrapper = {.interpreter = script->shell};
-    struct following f = following(script, arena, &wrapper);
-    const int r = read_shell(&f, str_base(script->shell), err);
+    struct wrapper wrapper = {0};
+    struct following f = {
+        .shell = {.arena = arena, .text = script->bytes, .len = script->len, .self = "$0"},
+        .wrapper = &wrapper};
+    const char *base = str_base(script->shell);
 
-    return r < 0 ? r : answer(&f, ret_wrapper);
+    if (memchr(script->bytes, '\0', script->len))
+        return err_set(err, ENOTSUP, "a script of '%s' that holds zero bytes", base);
+    shell_take_env(&f.shell, script->env, script->n_env);
+    if (!follow_script(&f))
+        return err_set(err, ENOTSUP, "a script of '%s' that cannot be followed: line %zu: %s", base,
+                       line_of(&f.shell), f.shell.why);
+    shell_give_env(&f.shell, &wrapper.env, &wrapper.n_env);
+    *ret_wrapper = wrapper;
+    return 0;
 }

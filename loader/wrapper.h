@@ -1,7 +1,7 @@
 /*
  * Wrappers: small programs that set the environment and become the real one.
  *
- *	int r = wrapper_read(&script, &arena, &wrapper, &err);
+ *	int r = wrapper_shell(&script, &arena, &wrapper, &err);
  *	r == 0: wrapper.program is started with wrapper.env
  *
  * Followed are shell scripts of makeWrapper (all its generations) and of Guix, programs of
@@ -15,9 +15,8 @@
 #include "base/arena.h"
 
 struct wrapper {
-    const char *interpreter; /* of a script, from its first line; NULL: a program by itself */
-    const char *program;     /* what it becomes, as given to execve() */
-    const char **env;        /* NAME=VALUE, in order of first appearance */
+    const char *program; /* what it becomes, as given to execve() */
+    const char **env;    /* NAME=VALUE, in order of first appearance */
     size_t n_env;
     const char *cwd;   /* NULL: left as it is */
     const char **args; /* added arguments: n_args, those before the caller's own first */
@@ -30,24 +29,23 @@ struct script {
     size_t len;
     const char *const *env; /* NAME=VALUE */
     size_t n_env;
-    const char *shell; /* that is given it to read, whatever its first line says */
+    const char *shell; /* its reader, whatever the first line says; NULL: it is no shell's */
 };
 
 /*
- * Follow a wrapper; its `shell` does not matter. Everything returned is allocated in `arena`.
- * -ENOEXEC: no wrapper at all (neither a script nor makeBinaryWrapper's).
- * -ENOTSUP: a script that cannot be followed; `err` says why in half a sentence.
+ * Follow a script that its `shell` reads. Everything returned is allocated in `arena`. -ENOTSUP: it
+ * cannot be followed; `err` says why in half a sentence.
  */
-MUST_CHECK int wrapper_read(const struct script *script, struct arena *arena,
-                            struct wrapper *ret_wrapper, struct err *err);
-
-/* The same for a script that its `shell` reads. -ENOTSUP: it cannot be followed. */
 MUST_CHECK int wrapper_shell(const struct script *script, struct arena *arena,
                              struct wrapper *ret_wrapper, struct err *err);
 
 /* The same for a C shell, csh or tcsh. */
 MUST_CHECK int wrapper_csh(const struct script *script, struct arena *arena,
                            struct wrapper *ret_wrapper, struct err *err);
+
+/* The same for a program of makeBinaryWrapper. -ENOEXEC: it is none; -ENOTSUP as above. */
+MUST_CHECK int wrapper_binary(const struct script *script, struct arena *arena,
+                              struct wrapper *ret_wrapper, struct err *err);
 
 /*
  * The same for a script that Guile reads, as Guix' wrap-script makes them: it runs the script once
@@ -56,5 +54,5 @@ MUST_CHECK int wrapper_csh(const struct script *script, struct arena *arena,
 MUST_CHECK int wrapper_guile(const struct script *script, struct arena *arena,
                              struct wrapper *ret_wrapper, struct err *err);
 
-/* Enough of a file for wrapper_read(): longer ones are no wrappers. Bytes. */
+/* Enough of a file for all of them: longer ones are no wrappers. Bytes. */
 enum { WRAPPER_MAX = 512 * 1024 };

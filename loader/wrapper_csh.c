@@ -62,11 +62,10 @@ static bool do_unsetenv(struct shell *shell)
 
 static bool do_exec(struct shell *shell, struct wrapper *wrapper)
 {
-    struct shell_words words = {.args_at = SIZE_MAX};
+    struct shell_words words;
 
-    while (!shell_at_end(shell))
-        if (!shell_word(shell, &words))
-            return false;
+    if (!shell_rest(shell, &words))
+        return false;
     if (words.n == 0 || words.args_at == 0 || !strchr(words.word[0], '/'))
         return shell_refuse(shell, "an exec that is not understood");
     wrapper->program = words.word[0];
@@ -110,7 +109,7 @@ static bool follow_script(struct shell *shell, struct wrapper *wrapper)
 int wrapper_csh(const struct script *script, struct arena *arena, struct wrapper *ret_wrapper,
                 struct err *err)
 {
-    struct wrapper wrapper = {.interpreter = script->shell};
+    struct wrapper wrapper = {0};
     struct shell shell = {.arena = arena, .self = "$0"};
     const char *bytes = script->bytes, *name = str_base(script->shell);
     const size_t len = script->len;

@@ -46,7 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!bytes)
         abort();
     memcpy(bytes, data, size);
-    r = wrapper_read(&script, &arena, &wrapper, &err);
+    r = wrapper_shell(&script, &arena, &wrapper, &err);
+    check_wrapper(r, &wrapper, &err);
+    err = (struct err){0};
+    r = wrapper_binary(&script, &arena, &wrapper, &err);
     check_wrapper(r, &wrapper, &err);
     err = (struct err){0};
     r = wrapper_guile(&script, &arena, &wrapper, &err);
