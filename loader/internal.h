@@ -5,7 +5,8 @@
  *	slots.c    things by name
  *	memo.c     what does not change between runs: directories, images, expansions
  *	judge.c    is this file one for this loader?
- *	run.c      the state of one run and its record
+ *	run.c      the state of one run
+ *	record.c   what a run tells of itself: calls, requests, how it ends
  *	search.c   where is a name? path lists, the walk, the cache
  *	ldcache.c  the cache file
  *	note.c     the resolution note
@@ -158,7 +159,7 @@ enum judgement judge_header(const struct profile *profile, uint32_t kernel, cons
 /* The checks after the inode comparison. NULL: it can be mapped as a library. */
 const char *judge_library(const struct object *object);
 
-/* ---- run.c: the state of one run and its record */
+/* ---- run.c: the state of one run */
 
 struct worklist;
 
@@ -255,27 +256,6 @@ static inline void run_count(struct run *run, enum call_kind kind, int error)
     }
 }
 
-/* Record one call; `path` is only looked at when calls are kept. */
-void run_call(struct run *run, struct call call);
-
-/* "a" + "b" + "c", in the run's arena; "" when calls are not kept. */
-const char *run_path(struct run *run, const char *a, const char *b, const char *c);
-
-/* A request begins; what run_call() records until run_answer() belongs to it. */
-void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, const char *name);
-void run_answer(struct run *run, enum request_result result, enum stage stage,
-                const struct lib *answer);
-
-/*
- * True, and the start ends here: it did more than any real one does. Few and small files can ask
- * for any number of names in any number of directories. Asked before each name and each directory.
- */
-bool run_too_large(struct run *run);
-
-/* How the start ends. The first reason stays. */
-void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...) PRINTF(3, 4);
-void run_assume(struct run *run, const char *fmt, ...) PRINTF(2, 3);
-
 /* An environment variable as the loader sees it: of several the last (first = false). */
 const char *run_env(const struct run *run, const char *name, bool first);
 
@@ -302,6 +282,29 @@ static inline uint8_t *run_dir_state(struct run *run, const struct dir *dir)
         return run->dir_state + dir->id * run->dir_width;
     return run_dir_visit(run, dir);
 }
+
+/* ---- record.c */
+
+/* Record one call; `path` is only looked at when calls are kept. */
+void run_call(struct run *run, struct call call);
+
+/* "a" + "b" + "c", in the run's arena; "" when calls are not kept. */
+const char *run_path(struct run *run, const char *a, const char *b, const char *c);
+
+/* A request begins; what run_call() records until run_answer() belongs to it. */
+void run_ask(struct run *run, enum request_kind kind, const struct lib *asker, const char *name);
+void run_answer(struct run *run, enum request_result result, enum stage stage,
+                const struct lib *answer);
+
+/*
+ * True, and the start ends here: it did more than any real one does. Few and small files can ask
+ * for any number of names in any number of directories. Asked before each name and each directory.
+ */
+bool run_too_large(struct run *run);
+
+/* How the start ends. The first reason stays. */
+void run_exit(struct run *run, enum trace_exit exit, const char *fmt, ...) PRINTF(3, 4);
+void run_assume(struct run *run, const char *fmt, ...) PRINTF(2, 3);
 
 /* ---- search.c */
 

@@ -22,6 +22,11 @@ static const char MAX_RUN_PATH[] = "SELECT max(id) FROM run_path";
 
 /* ---- texts by id */
 
+static const char *copy(struct index_world *iw, const char *text)
+{
+    return text ? arena_strdup(iw->world->arena, text) : NULL;
+}
+
 enum { TOGETHER_MIN = 8, TOGETHER_MAX = 64 };
 
 static bool fetch_texts(struct index_world *iw, struct texts *texts, int64_t id)
@@ -113,11 +118,6 @@ static const char *make_run_path(struct index_world *iw, const char *list)
     return path;
 }
 
-static const char *make_copy(struct index_world *iw, const char *text)
-{
-    return arena_strdup(iw->world->arena, text);
-}
-
 static int open_texts(struct index_world *iw, struct texts *texts, const char *max)
 {
     const int r = index_world_max(iw, max, &texts->n);
@@ -135,8 +135,8 @@ int index_world_texts(struct index_world *iw)
 {
     int r;
 
-    iw->name = (struct texts){.sql = NAMES, .make = make_copy, .most = TOGETHER_MAX};
-    iw->search_dir = (struct texts){.sql = SEARCH_DIRS, .make = make_copy, .most = TOGETHER_MAX};
+    iw->name = (struct texts){.sql = NAMES, .make = copy, .most = TOGETHER_MAX};
+    iw->search_dir = (struct texts){.sql = SEARCH_DIRS, .make = copy, .most = TOGETHER_MAX};
     iw->run_path = (struct texts){.sql = RUN_PATHS, .make = make_run_path, .most = 1};
     r = open_texts(iw, &iw->name, MAX_NAME);
     if (r == 0)
@@ -147,11 +147,6 @@ int index_world_texts(struct index_world *iw)
 }
 
 /* ---- what is packed */
-
-static const char *copy(struct index_world *iw, const char *text)
-{
-    return text ? arena_strdup(iw->world->arena, text) : NULL;
-}
 
 static struct note read_blob(struct index_world *iw, struct stmt *s, int column)
 {

@@ -268,7 +268,7 @@ static void die(struct progress *progress, const char *label, uint64_t done, uin
 
 static void a_killed_scan_leaves_an_index(void **state)
 {
-    struct progress progress = {die};
+    struct progress progress = {.update = die};
     struct scan_options options = {
         .root = store->root, .store = store->store, .progress = &progress};
     struct scan_result r;
