@@ -14,4 +14,4 @@ struct index_audit {
 /* The snapshot's own: lives as long as that. Slow at first. -EAGAIN: the service is being stopped. */
 MUST_CHECK int snapshot_audit(struct snapshot *snapshot, const struct audit **ret_audit,
                               struct err *err);
-void index_audit_free(struct index_audit *audit); /* NULL: nothing */
+void index_audit_free(struct index_audit *ia); /* NULL: nothing */

@@ -87,8 +87,8 @@ struct service {
 
 /* ---- builder.c, as is service_tick() */
 
-/* The thread: makes what is to be made until it is to quit. */
-void *builder_main(void *service);
+/* The thread of a service (its data): makes what is to be made until it is to quit. */
+void *builder_main(void *data);
 
 /* ---- tasks.c */
 
