@@ -141,7 +141,7 @@ static int check_schema(struct db *db, enum db_mode mode, struct err *err)
         return err_set(err, EINVAL, "'%s' is a database, but not an index of stormlint", db->path);
     if (tables && version == schema_version())
         return 0;
-    if (mode == DB_READ)
+    if (mode != DB_WRITE)
         return err_set(err, EINVAL,
                        "the index '%s' was made by another version; run 'stormlint scan' again",
                        db->path);
@@ -176,9 +176,10 @@ static char *uri_of(const char *form, const char *path)
     return uri;
 }
 
-static int open_writable(struct db *db, struct err *err)
+static int open_writable(struct db *db, enum db_mode mode, struct err *err)
 {
-    const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    const int flags =
+        SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | (mode == DB_WRITE ? SQLITE_OPEN_CREATE : 0);
 
     if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK)
         return db_error(db, "open", err);
@@ -216,6 +217,16 @@ static int open_readable(struct db *db, struct err *err)
     return r;
 }
 
+/* How a file is used, by its mode. Who only tries leaves its journal as it is. */
+static const char *const uses[] = {
+    [DB_READ] = "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
+    [DB_WRITE] =
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000;"
+        "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000",
+    [DB_TRY] = "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY",
+    [DB_FOREIGN] = "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
+};
+
 int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -232,18 +243,13 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
         return err_set(err, errno, "%s'%s': %s%s", mode == DB_READ ? "index " : "", path,
                        strerror(errno),
                        mode == DB_READ && errno == ENOENT ? "; make it with 'stormlint scan'" : "");
-    if ((r = mode == DB_WRITE ? open_writable(db, err) : open_readable(db, err)) < 0)
+    r = mode == DB_WRITE || mode == DB_TRY ? open_writable(db, mode, err) : open_readable(db, err);
+    if (r < 0)
         return r;
-    (void)sqlite3_busy_timeout(db->handle, BUSY_MS);
+    (void)sqlite3_busy_timeout(db->handle, mode == DB_TRY ? 0 : BUSY_MS);
     if (mode != DB_FOREIGN && (r = check_schema(db, mode, err)) < 0)
         return r;
-    r = db_exec(db,
-                mode == DB_WRITE ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                                   "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
-                                   "PRAGMA wal_autocheckpoint = 4000"
-                                 : "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
-                err);
-    if (r < 0)
+    if ((r = db_exec(db, uses[mode], err)) < 0)
         return r;
     *ret_db = db;
     db = NULL;

@@ -23,6 +23,7 @@ struct stmt;
 enum db_mode {
     DB_READ,    /* our index, to be read; it must be there and current */
     DB_WRITE,   /* our index, made or emptied as needed */
+    DB_TRY,     /* to note something in it as it is: who holds it is not waited for (-EBUSY) */
     DB_FOREIGN, /* somebody else's database, read only; nothing is checked */
 };
 

@@ -193,13 +193,19 @@ static const char *scenario(struct arena *arena, const struct options *o)
     return text.text;
 }
 
-/* Storms are a cache: an index that cannot be written, or is being written, stays without. */
-static void remember(const struct gathering *g, const struct storm_key *key,
+/*
+ * Storms are a cache: an index that cannot be written, or is being written, stays without. Before
+ * the world is closed it would be us who hold it, where there is no write-ahead log (merge).
+ */
+static void remember(const struct gathering *g, struct places *places, const struct storm_key *key,
                      const struct indexed_program *program)
 {
     CLEANUP(db_closep) struct db *db = NULL;
     struct err ignored;
-    int r = db_open(options_db(&g->options->common, g->arena), DB_WRITE, &db, &ignored);
+    int r;
+
+    setting_release(&places->index);
+    r = db_open(options_db(&g->options->common, g->arena), DB_TRY, &db, &ignored);
 
     if (r == 0)
         r = storm_remember(db, key, program, g->row, g->n_rows, &ignored);
@@ -265,7 +271,7 @@ static int compute(struct gathering *g, struct places *places, const struct stor
     n = keep_own_programs(g, program, n_all);
     r = compute_all(g, places, program, n, err);
     if (r == 0 && g->n_rows == n_all)
-        remember(g, key, program);
+        remember(g, places, key, program);
     return r;
 }
 

@@ -121,6 +121,30 @@ static void another_schema_is_emptied(void **state)
     db_close(db);
 }
 
+/* Who only tries changes nothing about the file, and waits for nobody. */
+static void trying_waits_for_nobody(void **state UNUSED)
+{
+    struct db *db, *other;
+    struct err err;
+
+    assert_int_equal(db_open("/nonexistent/index.db", DB_TRY, &db, &err), -ENOENT);
+    assert_int_equal(db_open(path, DB_WRITE, &other, &err), 0);
+    assert_int_equal(db_exec(other, "PRAGMA journal_mode = DELETE", &err), 0);
+    assert_int_equal(db_open(path, DB_TRY, &db, &err), 0);
+    assert_int_equal(put(db, "a", 1, &err), 0);
+    db_close(db);
+
+    assert_int_equal(db_begin(other, &err), 0);
+    assert_int_equal(db_open(path, DB_TRY, &db, &err), 0);
+    assert_int_equal(db_begin(db, &err), -EBUSY);
+    db_close(db);
+    db_rollback(other);
+    assert_int_equal(get(other, "a"), 1);
+    assert_int_equal(db_exec(other, "PRAGMA user_version = 1", &err), 0);
+    db_close(other);
+    assert_int_equal(db_open(path, DB_TRY, &db, &err), -EINVAL);
+}
+
 /* A statement without end is given up; the connection is good for others. */
 static void statements_have_a_limit(void **state UNUSED)
 {
@@ -174,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_survive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_name_the_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(another_schema_is_emptied, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(trying_waits_for_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(statements_have_a_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_files_are_left_alone, set_up, tear_down),
     };
