@@ -39,17 +39,17 @@ static bool is_asked(const struct lint *lint, const struct rule *rule)
 /* Findings of one rule about one object or start; a file can be wrong in a million places. */
 enum { TOLD_MAX = 1000 };
 
-static void ask_rule(struct lint *lint, struct check *check)
+static void ask_rule(struct lint *lint, struct check check)
 {
     CLEANUP(arena_release) struct arena arena = {0};
 
-    check->arena = &arena;
-    lint->n_left = check->object ? TOLD_MAX : SIZE_MAX;
-    check->rule->check(check);
+    check.arena = &arena;
+    lint->n_left = check.object ? TOLD_MAX : SIZE_MAX;
+    check.rule->check(&check);
     if (lint->n_left)
         return;
     lint->n_left = 1;
-    report_object(check, check->object, "more",
+    report_object(&check, check.object, "more",
                   "there is more of this: the first %d findings are told", TOLD_MAX);
 }
 
@@ -64,7 +64,7 @@ void lint_ask(struct lint *lint, enum rule_scope scope, struct check like)
         check_run_path(&like);
     for (like.rule = rules(); like.rule < rules() + N_RULES; like.rule++)
         if (like.rule->scope == scope && is_asked(lint, like.rule))
-            ask_rule(lint, &like);
+            ask_rule(lint, like);
 }
 
 /* ---- libraries that others may have, too */
