@@ -1,9 +1,10 @@
 #include "server/index_audit.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 void index_audit_free(struct index_audit *ia)
 {
@@ -38,23 +39,12 @@ static void keep_origins(const struct snapshot *snap, struct audit *audit)
 
 /* ---- making it */
 
-static const char *time_text(int64_t at, struct arena *arena)
-{
-    const time_t t = (time_t)at;
-    char text[40] = "";
-    struct tm tm;
-
-    if (gmtime_r(&t, &tm))
-        (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    return arena_strdup(arena, text);
-}
-
 static int make(struct snapshot *snap, struct view *view, struct index_audit *ia, struct err *err)
 {
     struct progress progress = {.stop = snap->quit};
     const struct lint_scope scope = {.closure = true, .progress = &progress};
     struct audit_options options = {.name = "index",
-                                    .time = time_text(snap->index_at, &ia->arena),
+                                    .time = str_time(&ia->arena, snap->index_at),
                                     .source = "index",
                                     .lint = {.cwd = "/", .progress = &progress}};
     struct closure closure;
