@@ -176,12 +176,9 @@ static char *uri_of(const char *form, const char *path)
     return uri;
 }
 
-static int open_writable(struct db *db, enum db_mode mode, struct err *err)
+static int open_writable(struct db *db, int flags, struct err *err)
 {
-    const int flags =
-        SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | (mode == DB_WRITE ? SQLITE_OPEN_CREATE : 0);
-
-    if (sqlite3_open_v2(db->path, &db->handle, flags, NULL) != SQLITE_OK)
+    if (sqlite3_open_v2(db->path, &db->handle, SQLITE_OPEN_NOMUTEX | flags, NULL) != SQLITE_OK)
         return db_error(db, "open", err);
     return 0;
 }
@@ -217,19 +214,28 @@ static int open_readable(struct db *db, struct err *err)
     return r;
 }
 
+#define READ_IT "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY"
+
 /* How a file is used, by its mode. Who only tries leaves its journal as it is. */
-static const char *const uses[] = {
-    [DB_READ] = "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
-    [DB_WRITE] =
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000;"
-        "PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 4000",
-    [DB_TRY] = "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY",
-    [DB_FOREIGN] = "PRAGMA mmap_size = 1073741824; PRAGMA temp_store = MEMORY",
+static const struct use {
+    int flags; /* to open it with; 0: read only, see open_readable() */
+    int busy_ms;
+    const char *pragmas;
+} uses[] = {
+    [DB_READ] = {0, BUSY_MS, READ_IT},
+    [DB_WRITE] = {SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, BUSY_MS,
+                  "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                  "PRAGMA cache_size = -8000; PRAGMA temp_store = MEMORY;"
+                  "PRAGMA wal_autocheckpoint = 4000"},
+    [DB_TRY] = {SQLITE_OPEN_READWRITE, 0,
+                "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY"},
+    [DB_FOREIGN] = {0, BUSY_MS, READ_IT},
 };
 
 int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct use *use = &uses[mode];
     const size_t len = strlen(path) + 1;
     CLEANUP(db_closep) struct db *db = calloc(1, sizeof(*db) + len);
     int r;
@@ -243,13 +249,12 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
         return err_set(err, errno, "%s'%s': %s%s", mode == DB_READ ? "index " : "", path,
                        strerror(errno),
                        mode == DB_READ && errno == ENOENT ? "; make it with 'stormlint scan'" : "");
-    r = mode == DB_WRITE || mode == DB_TRY ? open_writable(db, mode, err) : open_readable(db, err);
-    if (r < 0)
+    if ((r = use->flags ? open_writable(db, use->flags, err) : open_readable(db, err)) < 0)
         return r;
-    (void)sqlite3_busy_timeout(db->handle, mode == DB_TRY ? 0 : BUSY_MS);
+    (void)sqlite3_busy_timeout(db->handle, use->busy_ms);
     if (mode != DB_FOREIGN && (r = check_schema(db, mode, err)) < 0)
         return r;
-    if ((r = db_exec(db, uses[mode], err)) < 0)
+    if ((r = db_exec(db, use->pragmas, err)) < 0)
         return r;
     *ret_db = db;
     db = NULL;
