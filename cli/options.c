@@ -11,13 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Bytes that a setting over an index holds before it starts anew: two thousand programs of a store
- * whose programs are like each other, and little enough for what is looked at often to stay in the
- * processor's cache.
- */
-enum { HELD_MAX = 16 * 1024 * 1024 };
-
 /* NAME[@OBJECT]: names of libraries hold no '@', so the last one parts. */
 int options_dlopen(void *into, const char *text, struct arena *arena, struct err *err)
 {
@@ -197,7 +190,7 @@ int setting_trim(struct setting *setting, struct err *err)
 {
     int r;
 
-    if (world_held(setting->world) + loader_held(setting->loader) <= HELD_MAX)
+    if (world_held(setting->world) + loader_held(setting->loader) <= WORLD_INDEX_MUCH)
         return 0;
     loader_free(setting->loader);
     r = world_index_anew(&setting->world, err);

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Bytes that are fetched before all is forgotten: some thousand packages, whose programs have most
- * of what they load in common, and little enough to stay in the processor's cache.
- */
-enum { HELD_MAX = 16 * 1024 * 1024 };
-
 void closure_init(struct closure *ret_closure, struct world *world)
 {
     *ret_closure = (struct closure){
@@ -300,7 +294,7 @@ const char *closure_key(const struct lint_object *object, struct arena *arena)
 
 bool closure_holds_much(const struct closure *closure, size_t more)
 {
-    return closure->own && world_held(closure->own) + more > HELD_MAX;
+    return closure->own && world_held(closure->own) + more > WORLD_INDEX_MUCH;
 }
 
 int closure_forget(struct closure *closure, struct err *err)

@@ -27,6 +27,13 @@ MUST_CHECK int world_index(struct db *db, enum world_facts facts, struct world *
                            struct err *err);
 
 /*
+ * Bytes that a look at everything may hold of an index, its world and its loader together, before it
+ * starts anew: some thousand packages, whose programs have most of what they load in common, and
+ * little enough to stay in the processor's cache.
+ */
+enum { WORLD_INDEX_MUCH = 16 * 1024 * 1024 };
+
+/*
  * Another world of the same moment in place of one that has fetched much, whose memory is freed with
  * it. On failure the old one stays.
  */
