@@ -1,5 +1,7 @@
 #include "tests/disk_store.h"
 
+#include "scanner/scan.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -150,4 +152,13 @@ size_t disk_store_fill(struct disk_store *s)
     disk_store_link(s, DISK_ODD "/lib/outside.so", "/etc/passwd");
     disk_store_link(s, DISK_ODD "/lib/loop.so", "loop.so");
     return 7;
+}
+
+int disk_store_index(struct disk_store *store, struct db **ret_db, struct err *err)
+{
+    const struct scan_options options = {.root = store->root, .store = store->store, .readers = 1};
+    struct scan_result result;
+    const int r = db_open(store->db, DB_WRITE, ret_db, err);
+
+    return r < 0 ? r : scan_run(*ret_db, &options, &result, err);
 }

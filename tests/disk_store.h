@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/db.h"
 #include "tests/elf/elf_writer.h"
 
 struct disk_store {
@@ -37,6 +38,9 @@ void disk_store_remove(struct disk_store *store, const char *path);
  * oddity (tests/disk_store.c lists them). Returns the number of packages.
  */
 size_t disk_store_fill(struct disk_store *store);
+
+/* An index of the store, made by a scan and open for writing. */
+MUST_CHECK int disk_store_index(struct disk_store *store, struct db **ret_db, struct err *err);
 
 #define DISK_HASH "0123456789abcdfghijklmnpqrsvwxy"
 #define DISK_PROG DISK_HASH "1-prog-1.0"

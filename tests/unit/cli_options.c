@@ -4,7 +4,6 @@
 #include "cli/options.h"
 
 #include "loader/world_index.h"
-#include "scanner/scan.h"
 #include "tests/disk_store.h"
 #include "tests/unit/unit.h"
 
@@ -20,17 +19,12 @@ static int set_up(void **state)
 {
     static struct fixture f;
     const struct options options = {0};
-    struct scan_options scan = {.readers = 1};
-    struct scan_result result;
     struct world *world;
     struct err err;
 
     f.store = disk_store_new();
     (void)disk_store_fill(f.store);
-    scan.root = f.store->root;
-    scan.store = f.store->store;
-    if (db_open(f.store->db, DB_WRITE, &f.db, &err) < 0 ||
-        scan_run(f.db, &scan, &result, &err) < 0 ||
+    if (disk_store_index(f.store, &f.db, &err) < 0 ||
         world_index(f.db, WORLD_STARTS, &world, &err) < 0 ||
         setting_index(&options, world, &f.setting, &err) < 0)
         return -1;

@@ -5,7 +5,6 @@
 #include "linter/format.h"
 
 #include "loader/world_index.h"
-#include "scanner/scan.h"
 #include "tests/disk_store.h"
 #include "tests/unit/unit.h"
 
@@ -25,16 +24,11 @@ struct fixture {
 static int set_up(void **state)
 {
     static struct fixture f;
-    struct scan_options scan = {.readers = 1};
-    struct scan_result result;
     struct err err;
 
     f.store = disk_store_new();
     (void)disk_store_fill(f.store);
-    scan.root = f.store->root;
-    scan.store = f.store->store;
-    if (db_open(f.store->db, DB_WRITE, &f.db, &err) < 0 ||
-        scan_run(f.db, &scan, &result, &err) < 0 ||
+    if (disk_store_index(f.store, &f.db, &err) < 0 ||
         world_index(f.db, WORLD_EVERYTHING, &f.world, &err) < 0 ||
         cpu_find("x86-64-v3", &f.cpu, &err) < 0)
         return -1;

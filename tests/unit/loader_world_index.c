@@ -4,7 +4,6 @@
 #include "tests/unit/unit.h"
 
 #include "loader/world_index.h"
-#include "scanner/scan.h"
 #include "tests/disk_store.h"
 
 #include <errno.h>
@@ -19,17 +18,12 @@ struct fixture {
 static int set_up(void **state)
 {
     static struct fixture f;
-    struct scan_options options = {.readers = 1};
-    struct scan_result result;
     struct err err;
 
     f.store = disk_store_new();
     (void)disk_store_fill(f.store);
     disk_store_hard_link(f.store, DISK_ODD "/lib/libb2.so", DISK_LIBB "/lib/libb.so.3");
-    options.root = f.store->root;
-    options.store = f.store->store;
-    if (db_open(f.store->db, DB_WRITE, &f.db, &err) < 0 ||
-        scan_run(f.db, &options, &result, &err) < 0 ||
+    if (disk_store_index(f.store, &f.db, &err) < 0 ||
         world_index(f.db, WORLD_EVERYTHING, &f.index, &err) < 0 ||
         world_live(f.store->root, 0, 0, &f.live, &err) < 0)
         return -1;

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "planner/plan_json.h"
 #include "planner/whole.h"
-#include "scanner/scan.h"
 #include "tests/disk_store.h"
 
 #include <errno.h>
@@ -74,8 +73,6 @@ static int set_up(void **state UNUSED)
                                    {DT_NEEDED, "libl.so", 0},
                                    {DT_NEEDED, "libc.so.6", 0},
                                    {DT_RUNPATH, DIRS ":" LIB_A "m-l-1/lib", 0}};
-    struct scan_options options = {.readers = 1};
-    struct scan_result result;
     struct db *db = NULL;
     struct err err;
     int r;
@@ -91,11 +88,7 @@ static int set_up(void **state UNUSED)
     policy.min_saving = 1;
     policy.package = &pin;
     policy.n_packages = 1;
-    options.root = store->root;
-    options.store = store->store;
-    r = db_open(store->db, DB_WRITE, &db, &err);
-    if (r == 0)
-        r = scan_run(db, &options, &result, &err);
+    r = disk_store_index(store, &db, &err);
     db_close(db);
     return r;
 }

@@ -1,7 +1,6 @@
 /*
  * What is heavy of a snapshot ends soon when the service is to, and is made another time.
  */
-#include "scanner/scan.h"
 #include "server/directory.h"
 #include "server/index_audit.h"
 #include "tests/disk_store.h"
@@ -18,19 +17,13 @@ static int set_up(void **state)
 {
     static struct fixture f;
     static const bool stop;
-    struct scan_options scan = {.readers = 1};
-    struct scan_result result;
-    struct db *db;
+    struct db *db = NULL;
     struct err err;
     int r;
 
     f.store = disk_store_new();
     (void)disk_store_fill(f.store);
-    scan.root = f.store->root;
-    scan.store = f.store->store;
-    if (db_open(f.store->db, DB_WRITE, &db, &err) < 0)
-        return -1;
-    r = scan_run(db, &scan, &result, &err);
+    r = disk_store_index(f.store, &db, &err);
     db_close(db);
     if (r < 0 ||
         snapshot_make(f.store->db, "x86-64-v3", policy_default(), &stop, &f.snap, &err) < 0)
