@@ -254,7 +254,12 @@ int db_open(const char *path, enum db_mode mode, struct db **ret_db, struct err 
     (void)sqlite3_busy_timeout(db->handle, use->busy_ms);
     if (mode != DB_FOREIGN && (r = check_schema(db, mode, err)) < 0)
         return r;
-    if ((r = db_exec(db, use->pragmas, err)) < 0)
+    if ((r = db_exec(db, use->pragmas, err)) == -EBUSY)
+        return err_set(err, EBUSY,
+                       "'%s' is in use, and has no log to write to meanwhile, as what 'stormlint "
+                       "merge' makes; end what uses it (stormlint serve?), or make it anew",
+                       path);
+    if (r < 0)
         return r;
     *ret_db = db;
     db = NULL;
