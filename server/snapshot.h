@@ -160,8 +160,5 @@ void snapshot_keep(struct snapshot *snapshot, const char *url, const struct rout
 enum { PROGRAM_HASH = 16 };
 void program_hash(const char *path, char ret_hash[PROGRAM_HASH + 1]);
 
-/* ---- for tests */
-extern const char *const snapshot_sql[]; /* ends with NULL */
-
 /* 64 bits of FNV-1a over a text; `seed` 0 at first. */
 uint64_t hash_text(uint64_t seed, const char *text);

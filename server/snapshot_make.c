@@ -10,19 +10,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { SQL_PACKAGES, SQL_STORES, SQL_REFERENCES };
-
-const char *const snapshot_sql[] = {
-    [SQL_PACKAGES] =
-        "SELECT p.id, s.path, p.base, p.pname, p.version, p.output, p.state, p.nar_size, "
-        "p.objects, p.files, p.first_object, r.attribute, r.maintainers, r.position "
-        "FROM package p JOIN store s ON s.id = p.store LEFT JOIN origin r ON r.name = p.name "
-        "WHERE p.state <> 'gone' ORDER BY p.base, s.path",
-    [SQL_STORES] = "SELECT path, root FROM store ORDER BY id",
-    [SQL_REFERENCES] =
-        "SELECT package, reference FROM reference WHERE package <> reference ORDER BY package",
-    NULL,
-};
+static const char PACKAGES[] =
+    "SELECT p.id, s.path, p.base, p.pname, p.version, p.output, p.state, p.nar_size, "
+    "p.objects, p.files, p.first_object, r.attribute, r.maintainers, r.position "
+    "FROM package p JOIN store s ON s.id = p.store LEFT JOIN origin r ON r.name = p.name "
+    "WHERE p.state <> 'gone' ORDER BY p.base, s.path";
+static const char STORES[] = "SELECT path, root FROM store ORDER BY id";
+static const char REFERENCES[] =
+    "SELECT package, reference FROM reference WHERE package <> reference ORDER BY package";
 
 uint64_t hash_text(uint64_t seed, const char *text)
 {
@@ -44,7 +39,7 @@ static const char *copied(struct arena *arena, struct stmt *s, int column)
 
 static int load_stores(struct snapshot *snap, struct db *db, struct err *err)
 {
-    struct stmt *s = db_prepare(db, snapshot_sql[SQL_STORES], err);
+    struct stmt *s = db_prepare(db, STORES, err);
     int r = s ? 0 : -err->code;
 
     while (s && (r = stmt_step(s, err)) > 0) {
@@ -57,7 +52,7 @@ static int load_stores(struct snapshot *snap, struct db *db, struct err *err)
 
 static int load_packages(struct snapshot *snap, struct db *db, struct err *err)
 {
-    struct stmt *s = db_prepare(db, snapshot_sql[SQL_PACKAGES], err);
+    struct stmt *s = db_prepare(db, PACKAGES, err);
     struct arena *a = &snap->arena;
     int r = s ? 0 : -err->code;
 
@@ -137,7 +132,7 @@ static struct beside beside(struct arena *arena, size_t n_packages, const struct
 static int load_references(struct snapshot *snap, struct db *db, struct err *err)
 {
     CLEANUP(arena_release) struct arena scratch = {0};
-    struct stmt *s = db_prepare(db, snapshot_sql[SQL_REFERENCES], err);
+    struct stmt *s = db_prepare(db, REFERENCES, err);
     struct by_row *row = arena_calloc(&scratch, snap->n_packages + 1, sizeof(*row));
     struct edge *edge = NULL;
     size_t n = 0;
